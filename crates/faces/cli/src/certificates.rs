@@ -9,7 +9,7 @@ use api_types::{
 };
 use reqwest::Method;
 
-use crate::CommandFailure;
+use crate::Result;
 use crate::client::ApiClient;
 use crate::local_server::LocalServerLogin;
 use crate::settings::{ClientIdentity, ClientSettings, ConnectionFlags};
@@ -40,7 +40,7 @@ impl CertificatesClient {
     ///
     /// # Errors
     /// There is no token, or a file cannot be read.
-    pub fn with_token(connection: &ConnectionFlags) -> Result<Self, CommandFailure> {
+    pub fn with_token(connection: &ConnectionFlags) -> Result<Self> {
         let client = ApiClient::with_token(connection)?;
         Ok(Self { client })
     }
@@ -53,7 +53,7 @@ impl CertificatesClient {
         connection: &ConnectionFlags,
         cert: PathBuf,
         key: PathBuf,
-    ) -> Result<Self, CommandFailure> {
+    ) -> Result<Self> {
         let settings = ClientSettings {
             identity: Some(ClientIdentity { cert, key }),
             ..connection.settings()?
@@ -67,7 +67,7 @@ impl CertificatesClient {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn with_login(login: LocalServerLogin) -> Result<Self, CommandFailure> {
+    pub fn with_login(login: LocalServerLogin) -> Result<Self> {
         let client = login.client()?;
         Ok(Self { client })
     }
@@ -76,7 +76,7 @@ impl CertificatesClient {
     ///
     /// # Errors
     /// The server refuses, or does not answer.
-    pub async fn list(&self) -> Result<Vec<CertificateStatus>, CommandFailure> {
+    pub async fn list(&self) -> Result<Vec<CertificateStatus>> {
         let path = [PREFIX[0], PREFIX[1], "certificate_statuses", "all"];
         let CertificateStatuses(all) = self.client.get(&path, &[]).await?;
         Ok(all)
@@ -91,7 +91,7 @@ impl CertificatesClient {
         certname: &str,
         rights: SigningRights,
         request: Option<String>,
-    ) -> Result<CertificateChanged, CommandFailure> {
+    ) -> Result<CertificateChanged> {
         let change = CertificateChange {
             certificate_request: request,
             allow_alt_names: rights.alt_names,
@@ -107,7 +107,7 @@ impl CertificatesClient {
     ///
     /// # Errors
     /// The server refuses, or does not answer.
-    pub async fn revoke(&self, certname: &str) -> Result<CertificateChanged, CommandFailure> {
+    pub async fn revoke(&self, certname: &str) -> Result<CertificateChanged> {
         let change = change(DesiredState::Revoked);
         self.client.put(&status(certname), &change).await
     }
@@ -116,7 +116,7 @@ impl CertificatesClient {
     ///
     /// # Errors
     /// The server refuses, or does not answer.
-    pub async fn clean(&self, certname: &str) -> Result<CertificateChanged, CommandFailure> {
+    pub async fn clean(&self, certname: &str) -> Result<CertificateChanged> {
         self.client
             .send_for_reply(Method::DELETE, &status(certname))
             .await

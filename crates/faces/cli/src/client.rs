@@ -5,7 +5,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use error_causes::{ConnectionError, ConnectionErrorKind};
 use reqwest::{Method, RequestBuilder, Response, Url};
@@ -15,10 +14,12 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::defaults::{CONNECT_TIMEOUT, PAGE, REQUEST_TIMEOUT};
+use crate::defaults::{CONNECT_TIMEOUT, DEPLOY_TIMEOUT, PAGE, REQUEST_TIMEOUT};
+use crate::failure::usage;
 use crate::input::{read_if_exists, read_limited};
 use crate::settings::{ClientIdentity, ClientSettings, ConnectionFlags};
-use crate::{CommandFailure, ProgramName};
+use crate::values::or_empty;
+use crate::{CommandFailure, ProgramName, Result};
 
 #[derive(Clone, Debug)]
 pub(crate) struct ApiClient {
@@ -38,7 +39,7 @@ pub(crate) struct ApiClient {
 
 impl ApiClient {
     /// Creates a client with the token of the token file.
-    pub(crate) fn with_token(connection: &ConnectionFlags) -> Result<Self, CommandFailure> {
+    pub(crate) fn with_token(connection: &ConnectionFlags) -> Result<Self> {
         let settings = connection.settings()?;
         let token = token(&settings.token_file)?;
         let mut client = Self::without_token(&settings)?;
@@ -48,7 +49,7 @@ impl ApiClient {
 
     /// Creates a client that authenticates with its certificate, and with the token if there is
     /// one.
-    pub(crate) fn with_identity(settings: &ClientSettings) -> Result<Self, CommandFailure> {
+    pub(crate) fn with_identity(settings: &ClientSettings) -> Result<Self> {
         let mut client = Self::without_token(settings)?;
         client.token = match token(&settings.token_file) {
             Ok(token) => Some(token),
@@ -59,7 +60,7 @@ impl ApiClient {
     }
 
     /// Creates a client without a token, for `login`.
-    pub(crate) fn without_token(settings: &ClientSettings) -> Result<Self, CommandFailure> {
+    pub(crate) fn without_token(settings: &ClientSettings) -> Result<Self> {
         if !settings.color {
             anstream::ColorChoice::Never.write_global();
         }
@@ -104,12 +105,9 @@ impl ApiClient {
         &self,
         path: &[&str],
         query: &[(&str, &str)],
-    ) -> Result<T, CommandFailure> {
-        let request = self
-            .request(Method::GET, path)?
-            .query(query)
-            .timeout(REQUEST_TIMEOUT);
-        decode(self.send(request).await?).await
+    ) -> Result<T> {
+        let request = self.request(Method::GET, path)?.query(query);
+        decode(self.send(request.timeout(REQUEST_TIMEOUT)).await?).await
     }
 
     /// All items of a list that has pages, or those in one state.
@@ -118,7 +116,7 @@ impl ApiClient {
         path: &[&str],
         state: Option<&str>,
         items: impl Fn(P) -> Vec<T>,
-    ) -> Result<Vec<T>, CommandFailure> {
+    ) -> Result<Vec<T>> {
         let mut all = Vec::new();
         loop {
             let (limit, offset) = (PAGE.to_string(), all.len().to_string());
@@ -134,7 +132,7 @@ impl ApiClient {
     }
 
     /// The text of a response.
-    pub(crate) async fn text(&self, path: &[&str]) -> Result<String, CommandFailure> {
+    pub(crate) async fn text(&self, path: &[&str]) -> Result<String> {
         let request = self.request(Method::GET, path)?.timeout(REQUEST_TIMEOUT);
         let response = check_response(self.send(request).await?).await?;
         response.text().await.map_err(unreachable)
@@ -144,27 +142,18 @@ impl ApiClient {
         &self,
         path: &[&str],
         body: &impl Serialize,
-    ) -> Result<T, CommandFailure> {
+    ) -> Result<T> {
         decode(self.send_with_body(Method::POST, path, body).await?).await
     }
 
-    /// Sends a command with a longer timeout.
-    pub(crate) async fn post_with_timeout<T: DeserializeOwned>(
+    /// Sends a command that takes as long as a deployment.
+    pub(crate) async fn post_long<T: DeserializeOwned>(
         &self,
         path: &[&str],
         body: &impl Serialize,
-        timeout: Duration,
-    ) -> Result<T, CommandFailure> {
+    ) -> Result<T> {
         let request = self.request(Method::POST, path)?.json(body);
-        decode(self.send(request.timeout(timeout)).await?).await
-    }
-
-    /// Sends a command that has no body.
-    pub(crate) async fn post_empty<T: DeserializeOwned>(
-        &self,
-        path: &[&str],
-    ) -> Result<T, CommandFailure> {
-        self.send_for_reply(Method::POST, path).await
+        decode(self.send(request.timeout(DEPLOY_TIMEOUT)).await?).await
     }
 
     /// Sends a request without a body and reads the reply.
@@ -172,7 +161,7 @@ impl ApiClient {
         &self,
         method: Method,
         path: &[&str],
-    ) -> Result<T, CommandFailure> {
+    ) -> Result<T> {
         let request = self.request(method, path)?.timeout(REQUEST_TIMEOUT);
         decode(self.send(request).await?).await
     }
@@ -181,16 +170,12 @@ impl ApiClient {
         &self,
         path: &[&str],
         body: &impl Serialize,
-    ) -> Result<T, CommandFailure> {
+    ) -> Result<T> {
         decode(self.send_with_body(Method::PUT, path, body).await?).await
     }
 
     /// Posts a command whose response has no content.
-    pub(crate) async fn command(
-        &self,
-        path: &[&str],
-        body: &impl Serialize,
-    ) -> Result<(), CommandFailure> {
+    pub(crate) async fn command(&self, path: &[&str], body: &impl Serialize) -> Result<()> {
         self.send_without_content(Method::POST, path, body).await
     }
 
@@ -200,12 +185,12 @@ impl ApiClient {
         method: Method,
         path: &[&str],
         body: &impl Serialize,
-    ) -> Result<(), CommandFailure> {
+    ) -> Result<()> {
         check_response(self.send_with_body(method, path, body).await?).await?;
         Ok(())
     }
 
-    pub(crate) async fn delete(&self, path: &[&str]) -> Result<(), CommandFailure> {
+    pub(crate) async fn delete(&self, path: &[&str]) -> Result<()> {
         let request = self.request(Method::DELETE, path)?.timeout(REQUEST_TIMEOUT);
         check_response(self.send(request).await?).await?;
         Ok(())
@@ -216,7 +201,7 @@ impl ApiClient {
         method: Method,
         path: &[&str],
         body: &impl Serialize,
-    ) -> Result<Response, CommandFailure> {
+    ) -> Result<Response> {
         let request = self.request(method, path)?;
         self.send(request.json(body).timeout(REQUEST_TIMEOUT)).await
     }
@@ -227,7 +212,7 @@ impl ApiClient {
         path: &[&str],
         query: &[(&str, &str)],
         last_event_id: Option<&str>,
-    ) -> Result<Response, CommandFailure> {
+    ) -> Result<Response> {
         let mut request = self.request(Method::GET, path)?.query(query);
         if let Some(id) = last_event_id {
             request = request.header("last-event-id", id);
@@ -235,7 +220,7 @@ impl ApiClient {
         check_response(self.send(request).await?).await
     }
 
-    async fn send(&self, request: RequestBuilder) -> Result<Response, CommandFailure> {
+    async fn send(&self, request: RequestBuilder) -> Result<Response> {
         request.send().await.map_err(|error| {
             let kind = ConnectionError::from_error(&error).kind();
             match unreachable(error) {
@@ -255,7 +240,7 @@ impl ApiClient {
 
     /// Builds a request. `path` segments are escaped, so that a name can never become another
     /// route.
-    fn request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder, CommandFailure> {
+    fn request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder> {
         let invalid =
             |what: &str| CommandFailure::content(format_args!("--service-url {}", self.base), what);
         let mut url = Url::parse(&self.base).map_err(|_| {
@@ -294,7 +279,7 @@ pub(crate) fn route<'a, const P: usize, const N: usize>(
 }
 
 /// Reads the token file.
-pub(crate) fn token(path: &Path) -> Result<SecretString, CommandFailure> {
+pub(crate) fn token(path: &Path) -> Result<SecretString> {
     let text = read_if_exists(path)?.unwrap_or_default();
     match text.trim() {
         "" => Err(CommandFailure::NoToken(path.to_owned())),
@@ -302,20 +287,22 @@ pub(crate) fn token(path: &Path) -> Result<SecretString, CommandFailure> {
     }
 }
 
-fn tls_config(settings: &ClientSettings) -> Result<Arc<rustls::ClientConfig>, CommandFailure> {
+fn tls_config(settings: &ClientSettings) -> Result<Arc<rustls::ClientConfig>> {
     let Some(path) = &settings.cacert else {
-        return Err(CommandFailure::Usage(
+        return usage(
             "no CA certificate to check the server against: give --cacert FILE or set TUTTI_CACERT \
-             (on the server it is data_dir/ca/ca_crt.pem)"
-                .to_owned(),
-        ));
+             (on the server it is data_dir/ca/ca_crt.pem)",
+        );
     };
     let invalid = |what: String| CommandFailure::content(path.display(), what);
     let text = read_limited(path).map_err(|failure| match failure {
-        CommandFailure::Read { source, .. } => CommandFailure::Usage(format!(
-            "cannot read the CA certificate {}: {source}; give --cacert FILE",
-            path.display()
-        )),
+        CommandFailure::Read { source, .. } => {
+            let path = path.display();
+            let what = "give --cacert FILE";
+            CommandFailure::Usage(format!(
+                "cannot read the CA certificate {path}: {source}; {what}"
+            ))
+        }
         other => other,
     })?;
     let mut roots = rustls::RootCertStore::empty();
@@ -353,7 +340,7 @@ fn tls_config(settings: &ClientSettings) -> Result<Arc<rustls::ClientConfig>, Co
 /// Reads a client certificate with its chain, and its key.
 fn read_identity(
     identity: &ClientIdentity,
-) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), CommandFailure> {
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
     let invalid = |path: &Path, needed: &str| {
         CommandFailure::content(path.display(), format!("{needed} in PEM is needed here"))
     };
@@ -369,19 +356,21 @@ fn read_identity(
 
 /// The failure of a request that got no response.
 pub(crate) fn unreachable(error: reqwest::Error) -> CommandFailure {
-    let url = error.url().map_or_else(String::new, |url| {
-        format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default())
-            + &url
-                .port()
-                .map_or_else(String::new, |port| format!(":{port}"))
+    let url = error.url().map(|url| {
+        let port = or_empty(url.port().map(|port| format!(":{port}")));
+        format!(
+            "{}://{}{port}",
+            url.scheme(),
+            url.host_str().unwrap_or_default()
+        )
     });
     CommandFailure::Unreachable {
-        url,
+        url: url.unwrap_or_default(),
         cause: ConnectionError::from_error(&error).to_string(),
     }
 }
 
-async fn check_response(response: Response) -> Result<Response, CommandFailure> {
+async fn check_response(response: Response) -> Result<Response> {
     let status = response.status();
     if status.is_success() {
         return Ok(response);
@@ -404,7 +393,7 @@ async fn check_response(response: Response) -> Result<Response, CommandFailure> 
     }
 }
 
-async fn decode<T: DeserializeOwned>(response: Response) -> Result<T, CommandFailure> {
+async fn decode<T: DeserializeOwned>(response: Response) -> Result<T> {
     let response = check_response(response).await?;
     let url = response.url().to_string();
     let body = response.bytes().await.map_err(unreachable)?;

@@ -16,10 +16,11 @@ use serde_json::Value;
 use crate::access::login::first_line;
 use crate::client::ApiClient;
 use crate::defaults::NAMES_SHOWN;
+use crate::failure::usage;
 use crate::input::read_limited;
 use crate::present::{Column, OutputOptions};
 use crate::terminal::{escape_control, escaped_name};
-use crate::{CommandFailure, EXIT_SUCCESS, VerbResult, present, targets, values};
+use crate::{CommandFailure, EXIT_SUCCESS, Result, VerbResult, present, targets, values};
 
 /// Verbs of `tutti connection`.
 #[derive(Debug, clap::Subcommand)]
@@ -102,10 +103,7 @@ pub(crate) async fn run(verb: ConnectionVerb, client: &ApiClient) -> VerbResult 
 }
 
 /// The connections of these nodes, or all.
-async fn fetch(
-    client: &ApiClient,
-    certnames: Option<Vec<String>>,
-) -> Result<ConnectionList, CommandFailure> {
+async fn fetch(client: &ApiClient, certnames: Option<Vec<String>>) -> Result<ConnectionList> {
     let query = ConnectionsQuery {
         certnames,
         ..ConnectionsQuery::default()
@@ -161,7 +159,7 @@ async fn add(options: &AddOptions, client: &ApiClient) -> VerbResult {
         duplicates: Some(duplicates.to_owned()),
     };
     let path = ["inventory", "v1", "command", "create-connection"];
-    let created: Result<ConnectionCreated, CommandFailure> = client.post(&path, &command).await;
+    let created: Result<ConnectionCreated> = client.post(&path, &command).await;
     let created = created.map_err(with_replace_hint)?;
     let id = escape_control(&created.connection_id);
     say!("Made connection {id} of {nodes}");
@@ -196,7 +194,7 @@ fn parameters(options: &AddOptions) -> Object {
         .collect()
 }
 
-fn secrets(options: &AddOptions) -> Result<Object, CommandFailure> {
+fn secrets(options: &AddOptions) -> Result<Object> {
     let line = |path: &Option<PathBuf>| {
         let line = path.as_deref().map(first_line).transpose()?;
         Ok::<_, CommandFailure>(line.map(|line| line.expose_secret().to_owned()))
@@ -225,10 +223,10 @@ async fn delete(nodes: &[String], client: &ApiClient) -> VerbResult {
     let (there, unknown): (Vec<String>, Vec<String>) =
         certnames.into_iter().partition(|name| there.contains(name));
     if there.is_empty() {
-        return Err(CommandFailure::Usage(format!(
+        return usage(format!(
             "there is no connection of {}; `tutti connection list` shows those there are",
             first_names(&unknown)
-        )));
+        ));
     }
     let nodes = values::format_count(there.len(), "node");
     let path = ["inventory", "v1", "command", "delete-connection"];

@@ -5,8 +5,9 @@
 use serde_json::Value;
 
 use crate::client::ApiClient;
+use crate::failure::usage;
 use crate::settings::ConnectionFlags;
-use crate::{CommandFailure, OutputFormat, ProgramName, VerbResult, query};
+use crate::{OutputFormat, ProgramName, VerbResult, query};
 
 /// Verbs of `puppet db`.
 #[derive(Debug, clap::Subcommand)]
@@ -38,9 +39,9 @@ pub(crate) async fn run(
         DbVerb::Export { file } => ("export", file),
         DbVerb::Import { file } => ("import", file),
     };
-    Err(CommandFailure::Usage(format!(
+    usage(format!(
         "Tutti keeps no PuppetDB archives; on the machine of PuppetDB: `/opt/puppetlabs/bin/puppetdb {word} {file}`"
-    )))
+    ))
 }
 
 async fn status(

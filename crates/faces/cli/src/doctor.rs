@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use api_types::ServerDiagnosis;
 
-use crate::CommandFailure;
+use crate::Result;
 use crate::client::ApiClient;
 use crate::local_server::LocalServerLogin;
 use crate::settings::ConnectionFlags;
@@ -15,7 +15,7 @@ const PATH: [&str; 3] = ["tutti", "v1", "doctor"];
 ///
 /// # Errors
 /// There is no token, or the server refuses, or does not answer.
-pub async fn diagnosis(connection: &ConnectionFlags) -> Result<ServerDiagnosis, CommandFailure> {
+pub async fn diagnosis(connection: &ConnectionFlags) -> Result<ServerDiagnosis> {
     ApiClient::with_token(connection)?.get(&PATH, &[]).await
 }
 
@@ -29,7 +29,7 @@ impl LocalServerLogin {
     ///
     /// # Errors
     /// The server refuses, or does not answer.
-    pub async fn diagnosis(self) -> Result<ServerDiagnosis, CommandFailure> {
+    pub async fn diagnosis(self) -> Result<ServerDiagnosis> {
         self.client()?.get(&PATH, &[]).await
     }
 }

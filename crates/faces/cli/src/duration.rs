@@ -1,7 +1,7 @@
 //! Parses durations. Main function: [`parse_seconds`].
 
-use crate::CommandFailure;
 use crate::terminal::escape_control;
+use crate::{CommandFailure, Result};
 
 const UNITS: [(char, u64); 5] = [
     ('s', 1),
@@ -12,7 +12,7 @@ const UNITS: [(char, u64); 5] = [
 ];
 
 /// Parses `30s`, `15m`, `4h`, `1d`, `2w`, or a number of seconds.
-pub(crate) fn parse_seconds(text: &str) -> Result<u64, CommandFailure> {
+pub(crate) fn parse_seconds(text: &str) -> Result<u64> {
     let bad = || {
         let text = escape_control(text);
         CommandFailure::Usage(format!(

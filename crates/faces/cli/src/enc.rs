@@ -1,18 +1,19 @@
-//! `tutti enc NODE`: an external node classifier. Main type: [`ConfigFileKeys`].
+//! `tutti enc NODE`: an external node classifier. Main type: [`Options`].
 //!
 //! Invariant: Puppet reads standard output as the node's classes, so either a whole document is
 //! printed, or nothing and the exit code is not 0.
 
 use crate::client::ApiClient;
 use crate::settings::ConnectionFlags;
-use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, terminal};
+use crate::terminal::style_failure;
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult};
 
 /// The server's error kind for groups that conflict.
 const CONFLICT: &str = "classification-conflict";
 
 /// Arguments of `tutti enc`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// Certname of the node
     certname: String,
 }
@@ -25,18 +26,11 @@ pub(crate) async fn run(options: Options, connection: &ConnectionFlags) -> VerbR
             say!("{}", document.trim_end());
             Ok(EXIT_SUCCESS)
         }
-        Err(failure @ CommandFailure::Refused { .. }) if is_conflict(&failure) => {
-            anstream::eprintln!(
-                "{} {}",
-                terminal::style_failure("error:"),
-                failure.to_terminal_text()
-            );
+        Err(failure) if matches!(&failure, CommandFailure::Refused { kind, .. } if kind == CONFLICT) =>
+        {
+            anstream::eprintln!("{} {}", style_failure("error:"), failure.to_terminal_text());
             Ok(EXIT_NODES_FAILED)
         }
         Err(failure) => Err(failure),
     }
-}
-
-fn is_conflict(failure: &CommandFailure) -> bool {
-    matches!(failure, CommandFailure::Refused { kind, .. } if kind == CONFLICT)
 }

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use crate::terminal;
 
+/// A value, or the reason why the command fails.
+pub type Result<T, E = CommandFailure> = std::result::Result<T, E>;
+
 /// A failed command. Every variant ends with exit code 2.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandFailure {
@@ -118,6 +121,11 @@ pub enum CommandFailure {
     },
 }
 
+/// The failure of a command that was used wrongly.
+pub(crate) fn usage<T>(what: impl Into<String>) -> Result<T> {
+    Err(CommandFailure::Usage(what.into()))
+}
+
 /// The cause of a file error, with a hint.
 fn file_cause(error: &std::io::Error) -> String {
     use std::io::ErrorKind;
@@ -161,6 +169,12 @@ impl CommandFailure {
             path: path.clone(),
             source,
         }
+    }
+
+    /// Prints the message to standard error.
+    pub(crate) fn print(&self) {
+        let (error, text) = (terminal::style_failure("error:"), self.to_terminal_text());
+        anstream::eprintln!("{error} {text}");
     }
 
     /// The message for a terminal: the parts for programs and search engines are dim.

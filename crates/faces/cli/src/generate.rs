@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::program_name::PREFIX;
-use crate::{CommandFailure, completion};
+use crate::{CommandFailure, Result, completion};
 
 pub use clap_complete::Shell;
 
@@ -33,11 +33,8 @@ fn script(shell: Shell, mut command: clap::Command, name: &str) -> String {
 }
 
 /// Writes one page per command and verb into `directory`.
-pub fn man_pages(command: clap::Command, directory: &Path) -> Result<(), CommandFailure> {
-    let fail = |source| CommandFailure::Write {
-        path: directory.to_owned(),
-        source,
-    };
-    std::fs::create_dir_all(directory).map_err(fail)?;
+pub fn man_pages(command: clap::Command, directory: &Path) -> Result<()> {
+    let fail = CommandFailure::write(directory);
+    std::fs::create_dir_all(directory).map_err(&fail)?;
     clap_mangen::generate_to(command, directory).map_err(fail)
 }

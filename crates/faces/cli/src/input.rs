@@ -7,14 +7,14 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::CommandFailure;
 use crate::defaults::FILE_BYTES;
+use crate::{CommandFailure, Result};
 
 /// Reads a text file up to the size limit.
 ///
 /// # Errors
 /// The file cannot be read, is larger, or is not UTF-8.
-pub fn read_limited(path: &Path) -> Result<String, CommandFailure> {
+pub fn read_limited(path: &Path) -> Result<String> {
     use std::io::Read as _;
     let fail = CommandFailure::read(path);
     let mut text = String::new();
@@ -33,7 +33,7 @@ pub fn read_limited(path: &Path) -> Result<String, CommandFailure> {
 ///
 /// # Errors
 /// Like [`read_limited`].
-pub fn read_if_exists(path: &Path) -> Result<Option<String>, CommandFailure> {
+pub fn read_if_exists(path: &Path) -> Result<Option<String>> {
     match read_limited(path) {
         Ok(text) => Ok(Some(text)),
         Err(CommandFailure::Read { source, .. })
@@ -46,16 +46,13 @@ pub fn read_if_exists(path: &Path) -> Result<Option<String>, CommandFailure> {
 }
 
 /// Parses JSON; an error names `place`.
-pub(crate) fn parse_json<T: DeserializeOwned>(
-    place: impl Display,
-    text: &str,
-) -> Result<T, CommandFailure> {
+pub(crate) fn parse_json<T: DeserializeOwned>(place: impl Display, text: &str) -> Result<T> {
     decode_errors::json::from_str(text)
         .map_err(|error| CommandFailure::content(place, error.to_string()))
 }
 
 /// The value of an option, or with `@FILE` the content of that file, with the place for errors.
-pub(crate) fn text_or_file(option: &str, text: &str) -> Result<(String, String), CommandFailure> {
+pub(crate) fn text_or_file(option: &str, text: &str) -> Result<(String, String)> {
     match text.strip_prefix('@') {
         Some(path) => Ok((path.to_owned(), read_limited(Path::new(path))?)),
         None => Ok((option.to_owned(), text.to_owned())),

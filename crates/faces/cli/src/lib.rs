@@ -17,6 +17,7 @@ pub mod completion;
 mod connection;
 mod db;
 mod defaults;
+mod definition;
 pub mod doctor;
 mod duration;
 mod enc;
@@ -54,7 +55,7 @@ use std::process::ExitCode;
 
 use client::ApiClient;
 pub use defaults::KEEP_VERSIONS;
-pub use failure::CommandFailure;
+pub use failure::{CommandFailure, Result};
 pub use generate::{Shell, completions, man_pages};
 pub use local::LocalRunner;
 pub use program_name::ProgramName;
@@ -70,7 +71,7 @@ pub const EXIT_NODES_FAILED: u8 = 1;
 pub const EXIT_ERROR: u8 = 2;
 
 /// The exit code of a verb, or the reason why it could not do its work.
-pub type VerbResult = Result<u8, CommandFailure>;
+pub type VerbResult = Result<u8>;
 
 /// The verbs of the client.
 #[expect(
@@ -84,7 +85,7 @@ pub enum ClientCommand {
         after_long_help = "Example:\n  tutti login admin --lifetime 8h",
         mut_arg("token_file", with_puppet_short_flag)
     )]
-    Login(LoginOptions),
+    Login(ArgumentsWithConnection<access::login::Options>),
     /// Get, show and delete tokens, as `puppet access` does
     #[command(mut_arg("token_file", with_puppet_short_flag))]
     Access(WithConnection<access::AccessVerb>),
@@ -101,7 +102,7 @@ pub enum ClientCommand {
     File(WithConnection<action::FileVerb>),
     /// Print a node's classification, as Puppet's node terminus exec reads it
     #[command(after_long_help = "Example:\n  tutti enc web1.example.com")]
-    Enc(EncOptions),
+    Enc(ArgumentsWithConnection<enc::Options>),
     /// Show the audit log, and check that it was not changed
     Audit(WithConnection<audit::AuditVerb>),
     /// Show connected nodes
@@ -109,7 +110,11 @@ pub enum ClientCommand {
     /// Run plans, and list available plans
     Plan(WithConnection<plan::PlanVerb>),
     /// Query data about nodes in PQL, PuppetDB's query language
-    Query(QueryOptions),
+    #[command(after_long_help = "Examples:
+  tutti query 'nodes[certname] { certname ~ \"^web\" }'
+  tutti query 'facts[certname, value] { name = \"os\" }' --format json
+  tutti query @query.pql --limit 10")]
+    Query(ArgumentsWithConnection<query::Options>),
     /// Schedule tasks and Puppet runs
     Schedule(WithConnection<schedule::ScheduleVerb>),
     /// Create, change and explain the groups that classify nodes
@@ -152,33 +157,11 @@ pub struct WithConnection<V: clap::Subcommand> {
     connection: ConnectionFlags,
 }
 
-/// Arguments of `tutti login`.
+/// The arguments of a command without verbs, and the options to connect to the API.
 #[derive(Debug, clap::Args)]
-pub struct LoginOptions {
+pub struct ArgumentsWithConnection<A: clap::Args> {
     #[command(flatten)]
-    options: access::login::Options,
-    #[command(flatten)]
-    connection: ConnectionFlags,
-}
-
-/// Arguments of `tutti query`, which goes to the API or to a `PuppetDB`.
-#[derive(Debug, clap::Args)]
-#[command(after_long_help = "Examples:
-  tutti query 'nodes[certname] { certname ~ \"^web\" }'
-  tutti query 'facts[certname, value] { name = \"os\" }' --format json
-  tutti query @query.pql --limit 10")]
-pub struct QueryOptions {
-    #[command(flatten)]
-    options: query::Options,
-    #[command(flatten)]
-    connection: ConnectionFlags,
-}
-
-/// Arguments of `tutti enc`.
-#[derive(Debug, clap::Args)]
-pub struct EncOptions {
-    #[command(flatten)]
-    options: enc::Options,
+    options: A,
     #[command(flatten)]
     connection: ConnectionFlags,
 }
@@ -204,11 +187,7 @@ pub fn exit_code(ended: VerbResult) -> ExitCode {
     match ended {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            anstream::eprintln!(
-                "{} {}",
-                terminal::style_failure("error:"),
-                failure.to_terminal_text()
-            );
+            failure.print();
             ExitCode::from(EXIT_ERROR)
         }
     }
@@ -233,18 +212,14 @@ impl<V: clap::Subcommand> WithConnection<V> {
 
 async fn dispatch(command: ClientCommand, name: ProgramName, run_local: LocalRunner) -> VerbResult {
     match command {
-        ClientCommand::Login(LoginOptions {
-            options,
-            connection,
-        }) => Box::pin(access::login::run(options, &connection.settings()?)).await,
-        ClientCommand::Enc(EncOptions {
-            options,
-            connection,
-        }) => Box::pin(enc::run(options, &connection)).await,
-        ClientCommand::Query(QueryOptions {
-            options,
-            connection,
-        }) => Box::pin(query::run(&options, &connection, name)).await,
+        ClientCommand::Login(with) => {
+            let settings = with.connection.settings()?;
+            Box::pin(access::login::run(with.options, &settings)).await
+        }
+        ClientCommand::Enc(with) => Box::pin(enc::run(with.options, &with.connection)).await,
+        ClientCommand::Query(with) => {
+            Box::pin(query::run(&with.options, &with.connection, name)).await
+        }
         ClientCommand::Access(over) => Box::pin(access::run(over.verb, &over.connection)).await,
         ClientCommand::Task(over) => over.run_as(name, task::run).await,
         ClientCommand::Job(over) => over.run_as(name, job::run).await,

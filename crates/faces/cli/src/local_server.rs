@@ -8,7 +8,7 @@ use api_types::rbac::{PasswordReset, ResetToken};
 use reqwest::Method;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::CommandFailure;
+use crate::Result;
 use crate::access::login::first_line;
 use crate::client::ApiClient;
 use crate::settings::{ClientIdentity, ClientSettings};
@@ -31,7 +31,7 @@ pub struct LocalServerLogin {
 // === impl LocalServerLogin ===
 
 impl LocalServerLogin {
-    pub(crate) fn client(self) -> Result<ApiClient, CommandFailure> {
+    pub(crate) fn client(self) -> Result<ApiClient> {
         ApiClient::without_token(&ClientSettings {
             service_url: self.service_url,
             address: Some(self.address),
@@ -51,14 +51,10 @@ impl LocalServerLogin {
     ///
     /// # Errors
     /// The server refuses, or does not answer.
-    pub async fn reset_password(
-        self,
-        user_id: &str,
-        password: &SecretString,
-    ) -> Result<(), CommandFailure> {
+    pub async fn reset_password(self, user_id: &str, password: &SecretString) -> Result<()> {
         let client = self.client()?;
         let path = ["rbac-api", "v1", "users", user_id, "password", "reset"];
-        let ResetToken(token) = client.post_empty(&path).await?;
+        let ResetToken(token) = client.send_for_reply(Method::POST, &path).await?;
         let reset = PasswordReset {
             token,
             password: password.expose_secret().to_owned(),
@@ -74,6 +70,6 @@ impl LocalServerLogin {
 ///
 /// # Errors
 /// The file cannot be read, or contains no password.
-pub fn read_password(path: &Path) -> Result<SecretString, CommandFailure> {
+pub fn read_password(path: &Path) -> Result<SecretString> {
     first_line(path)
 }

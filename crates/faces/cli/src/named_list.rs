@@ -3,7 +3,7 @@
 
 use api_types::ErrorBody;
 
-use crate::terminal;
+use crate::terminal::{self, escape_control, style_dim, style_failure, style_name};
 
 /// Columns between the name and the description.
 const GAP: usize = 2;
@@ -18,8 +18,12 @@ pub(crate) struct NamedLine<'a> {
     pub(crate) error: Option<&'a ErrorBody>,
 }
 
-/// Prints the list, with the descriptions in one column.
-pub(crate) fn print(items: &[NamedLine<'_>]) {
+/// Prints the list, with the descriptions in one column, or the text `empty`.
+pub(crate) fn print<'a>(lines: impl Iterator<Item = NamedLine<'a>>, empty: &str) {
+    let items: Vec<_> = lines.collect();
+    if items.is_empty() {
+        say!("{empty}");
+    }
     let width = items.iter().map(|item| item.name.chars().count());
     let width = width.max().unwrap_or(0);
     for item in items {
@@ -33,12 +37,12 @@ impl NamedLine<'_> {
     /// The name, in `width` columns, and as much of the description's first line as fits. An error
     /// is printed in full, since it says where to look.
     fn line(&self, width: usize, room: Option<usize>) -> String {
-        let name = terminal::escape_control(self.name);
+        let name = escape_control(self.name);
         let words = match self.error {
             Some(error) => format!("cannot be used: {}", error.msg),
             None => self.description.unwrap_or_default().to_owned(),
         };
-        let mut text = terminal::escape_control(words.lines().next().unwrap_or_default());
+        let mut text = escape_control(words.lines().next().unwrap_or_default());
         if !self.permitted {
             text = format!("(not permitted) {text}").trim_end().to_owned();
         }
@@ -46,15 +50,15 @@ impl NamedLine<'_> {
             text = shorten(&text, room.saturating_sub(width + GAP));
         }
         if text.is_empty() {
-            return terminal::style_name(name);
+            return style_name(name);
         }
         let pad = " ".repeat(width.saturating_sub(name.chars().count()) + GAP);
         let text = match (self.error, self.permitted) {
-            (Some(_), _) => terminal::style_failure(text),
+            (Some(_), _) => style_failure(text),
             (None, true) => text,
-            (None, false) => terminal::style_dim(text),
+            (None, false) => style_dim(text),
         };
-        format!("{}{pad}{text}", terminal::style_name(name))
+        format!("{}{pad}{text}", style_name(name))
     }
 }
 

@@ -3,33 +3,47 @@
 //! Invariant: `--params` is JSON and exact; `key=value` is for typing: a value that is JSON is
 //! taken as JSON, any other as a string, unless the task declares the parameter as a string.
 
-use std::path::Path;
-
 use api_types::Object;
 use serde_json::Value;
 
-use crate::CommandFailure;
-use crate::input::read_limited;
+use crate::failure::usage;
+use crate::input::text_or_file;
+use crate::{CommandFailure, Result};
 
-/// Parses `pairs` or `json` (text, or `@FILE`), not both. `is_string` returns true if the task
-/// declares the parameter as text, so that `version=1.10` stays "1.10".
-pub(crate) fn parse(
-    pairs: &[String],
-    json: Option<&str>,
-    is_string: impl Fn(&str) -> bool,
-) -> Result<Object, CommandFailure> {
+/// Parameters of a task or plan on the command line.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ParameterArguments {
+    /// Parameters: a value that is JSON is taken as JSON, any other as text
+    #[arg(value_name = "KEY=VALUE")]
+    pairs: Vec<String>,
+    /// All parameters as a JSON object, or @FILE
+    #[arg(long, value_name = "JSON")]
+    pub(crate) params: Option<String>,
+}
+
+impl ParameterArguments {
+    /// The parameters of the task or plan with this metadata.
+    pub(crate) fn parse(&self, metadata: &Object) -> Result<Object> {
+        parse(&self.pairs, self.params.as_deref(), metadata)
+    }
+}
+
+/// Parses `pairs` or `json` (text, or `@FILE`), not both. A parameter that the metadata of the task
+/// or plan declares as text is not read as JSON, so that `version=1.10` stays "1.10".
+pub(crate) fn parse(pairs: &[String], json: Option<&str>, metadata: &Object) -> Result<Object> {
     match json {
-        Some(_) if !pairs.is_empty() => Err(CommandFailure::Usage(
-            "give parameters as key=value or with --params, not both".to_owned(),
-        )),
+        Some(_) if !pairs.is_empty() => {
+            usage("give parameters as key=value or with --params, not both")
+        }
         Some(json) => object(json),
         None => {
             let mut all = Object::new();
             for pair in pairs {
-                let (key, value) = split(pair, &is_string)?;
+                let (key, value) = split(pair, metadata)?;
                 if all.insert(key.clone(), value).is_some() {
-                    let what = format!("the parameter `{key}` is given twice; leave one out");
-                    return Err(CommandFailure::Usage(what));
+                    return usage(format!(
+                        "the parameter `{key}` is given twice; leave one out"
+                    ));
                 }
             }
             Ok(all)
@@ -37,28 +51,44 @@ pub(crate) fn parse(
     }
 }
 
-fn object(json: &str) -> Result<Object, CommandFailure> {
-    let (place, text) = match json.strip_prefix('@') {
-        Some(path) => (path.to_owned(), read_limited(Path::new(path))?),
-        None => ("--params".to_owned(), json.to_owned()),
-    };
-    decode_errors::json::from_str(&text).map_err(|error| CommandFailure::Content {
-        place,
-        what: format!("parameters are a JSON object such as {{\"name\": \"value\"}}: {error}"),
+fn object(json: &str) -> Result<Object> {
+    let (place, text) = text_or_file("--params", json)?;
+    decode_errors::json::from_str(&text).map_err(|error| {
+        let what = format!("parameters are a JSON object such as {{\"name\": \"value\"}}: {error}");
+        CommandFailure::content(place, what)
     })
 }
 
-fn split(pair: &str, is_string: &impl Fn(&str) -> bool) -> Result<(String, Value), CommandFailure> {
+fn split(pair: &str, metadata: &Object) -> Result<(String, Value)> {
     let Some((key, text)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-        let what = format!("`{pair}` is not a parameter; write key=value");
-        return Err(CommandFailure::Usage(what));
+        return usage(format!("`{pair}` is not a parameter; write key=value"));
     };
-    let value = if is_string(key) {
+    let value = if is_text(metadata, key) {
         Value::String(text.to_owned())
     } else {
         serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
     };
     Ok((key.to_owned(), value))
+}
+
+/// True if the task or plan declares this parameter as text, so that `version=1.10` is not read as
+/// a number.
+pub(crate) fn is_text(metadata: &Object, key: &str) -> bool {
+    let declared = metadata
+        .get("parameters")
+        .and_then(|parameters| parameters.get(key));
+    let declared = declared
+        .and_then(|parameter| parameter.get("type"))
+        .and_then(Value::as_str);
+    declared.is_some_and(|declared| {
+        let inner = declared
+            .trim()
+            .trim_start_matches("Optional[")
+            .trim_start_matches("Sensitive[");
+        ["String", "Enum", "Pattern"]
+            .iter()
+            .any(|text| inner.starts_with(text))
+    })
 }
 
 #[cfg(test)]
@@ -68,7 +98,8 @@ mod tests {
 
     fn pairs(pairs: &[&str]) -> Value {
         let pairs: Vec<_> = pairs.iter().map(|pair| (*pair).to_owned()).collect();
-        Value::Object(parse(&pairs, None, |key| key == "version").unwrap())
+        let text = json!({"parameters": {"version": {"type": "String"}}});
+        Value::Object(parse(&pairs, None, text.as_object().unwrap()).unwrap())
     }
 
     #[test]
@@ -87,7 +118,10 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let parse = |pair: &[String], json| parse(pair, json, |_| false).unwrap_err().to_string();
+        let parse = |pair: &[String], json| {
+            let failure = parse(pair, json, &Object::new()).unwrap_err();
+            failure.to_string()
+        };
         assert!(parse(&["x".to_owned()], None).contains("key=value"));
         assert!(parse(&["x=1".to_owned()], Some("{}")).contains("not both"));
         assert!(parse(&[], Some("[1]")).contains("JSON object"));
@@ -109,7 +143,7 @@ mod tests {
             std::fs::write(&file, text).unwrap();
             let named = format!("@{}", file.display());
             for given in [text, named.as_str()] {
-                let failure = parse(&[], Some(given), |_| false).unwrap_err();
+                let failure = parse(&[], Some(given), &Object::new()).unwrap_err();
                 let message = failure.to_string();
                 assert!(message.contains(part), "{message}");
                 let wording = decode_errors::LIBRARY_WORDING;
@@ -119,5 +153,15 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn declared_text_is_known() {
+        let metadata = json!({"parameters": {
+            "a": {"type": "Optional[String[1]]"}, "b": {"type": "Integer"}, "c": {}
+        }});
+        let is_text = |key| is_text(metadata.as_object().unwrap(), key);
+        assert!(is_text("a"));
+        assert!(!is_text("b") && !is_text("c") && !is_text("d"));
     }
 }

@@ -1,10 +1,11 @@
-//! Options of canary rollouts. Main type: [`RolloutArguments`].
+//! Options of canary rollouts. Main types: [`RolloutArguments`], [`JobLimits`].
 
 use api_types::Job;
 use api_types::rollout::{BatchSizes, Portion, RolloutOptions};
 
+use crate::terminal::style_warning;
 use crate::values::duration;
-use crate::{CommandFailure, terminal};
+use crate::{CommandFailure, Result};
 
 /// Batches, pauses between them, and the number of nodes that may fail.
 #[derive(Clone, Debug, clap::Args)]
@@ -28,9 +29,22 @@ pub(crate) struct RolloutArguments {
     pub(crate) max_failures: Option<Portion>,
 }
 
+/// Limits of a job: the nodes at once, its batches, and the time for one node.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct JobLimits {
+    /// Number of nodes at once [default: the server's limit]
+    #[arg(long, value_name = "N", value_parser = crate::duration::parse_node_count)]
+    pub(crate) concurrency: Option<u32>,
+    #[command(flatten)]
+    pub(crate) rollout: RolloutArguments,
+    /// Time limit for one node: seconds, or 15m, 4h, 1d
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_seconds)]
+    pub(crate) timeout: Option<u64>,
+}
+
 impl RolloutArguments {
     /// The options in the form of the API, checked as the server checks them.
-    pub(crate) fn to_checked_options(&self) -> Result<RolloutOptions, CommandFailure> {
+    pub(crate) fn to_checked_options(&self) -> Result<RolloutOptions> {
         let options = RolloutOptions {
             batch: self.batch.clone(),
             pause_between_batches: self.pause_between_batches,
@@ -82,7 +96,7 @@ pub(crate) fn describe_progress(job: &Job) -> Option<String> {
     Some(match &rollout.next_batch_timestamp {
         Some(next) => format!(
             "{of} {}",
-            terminal::style_warning(format!("(paused; the next one starts at {next})"))
+            style_warning(format!("(paused; the next one starts at {next})"))
         ),
         None => of,
     })

@@ -11,11 +11,11 @@ use api_types::{Event, LiveOutput};
 use bytes::BytesMut;
 use reqwest::Response;
 
-use crate::CommandFailure;
 use crate::client::ApiClient;
 use crate::defaults::{
     RECONNECT_ATTEMPTS, RECONNECT_FIRST, RECONNECT_MAX, STREAM_LINE_BYTES, STREAM_SILENCE,
 };
+use crate::{CommandFailure, Result};
 
 /// An item of the stream.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl<'a> EventStream<'a> {
     }
 
     /// The next item. Cancel safe between items.
-    pub(crate) async fn next(&mut self) -> Result<StreamItem, CommandFailure> {
+    pub(crate) async fn next(&mut self) -> Result<StreamItem> {
         loop {
             if let Some(item) = self.ready.pop_front() {
                 return Ok(item);
@@ -78,7 +78,7 @@ impl<'a> EventStream<'a> {
         }
     }
 
-    async fn connect(&mut self) -> Result<(), CommandFailure> {
+    async fn connect(&mut self) -> Result<()> {
         if self.attempts > 0 {
             tokio::time::sleep(self.pause).await;
             self.pause = (self.pause * 2).min(RECONNECT_MAX);

@@ -3,7 +3,7 @@
 use comfy_table::presets;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table};
 
-use crate::terminal;
+use crate::terminal::{self, style_heading};
 
 /// Blank columns between two columns.
 const GAP: usize = 2;
@@ -47,7 +47,7 @@ fn table(heading: &[&str], rows: &[Vec<String>]) -> Table {
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(heading.iter().map(terminal::style_heading));
+        .set_header(heading.iter().map(style_heading));
     table.add_rows(rows);
     table
 }

@@ -10,8 +10,10 @@ use serde_json::Value;
 
 use crate::client::ApiClient;
 use crate::defaults::FILE_BYTES;
-use crate::input::read_limited;
-use crate::{CommandFailure, follow, node_group, terminal};
+use crate::failure::usage;
+use crate::input::{read_limited, text_or_file};
+use crate::terminal::escape_control;
+use crate::{CommandFailure, Result, follow, node_group};
 
 /// The word that stands for every connected node.
 const ALL: &str = "all";
@@ -81,7 +83,7 @@ pub(crate) struct TargetOptions {
 // === impl Names ===
 
 impl NodeNames {
-    pub(crate) async fn resolve(&self, client: &ApiClient) -> Result<Vec<String>, CommandFailure> {
+    pub(crate) async fn resolve(&self, client: &ApiClient) -> Result<Vec<String>> {
         let typed = self.nodes.as_deref().unwrap_or_default();
         if self.all || typed == ALL {
             return connected_nodes(client).await;
@@ -94,39 +96,26 @@ impl NodeNames {
 
 impl TargetOptions {
     /// The scope in the API's form. A query and a group are resolved by the server.
-    pub(crate) async fn scope(&self, client: &ApiClient) -> Result<Scope, CommandFailure> {
+    pub(crate) async fn scope(&self, client: &ApiClient) -> Result<Scope> {
+        let mut scope = Scope::default();
         if let Some(query) = &self.query {
-            let query = Some(query_value(query)?);
-            return Ok(Scope {
-                query,
-                ..Scope::default()
-            });
+            scope.query = Some(query_value(query)?);
+        } else if let Some(group) = &self.node_group {
+            scope.node_group = Some(node_group::find::resolve_id(client, group).await?);
+        } else if let Some(application) = &self.application {
+            scope.application = Some(application.clone());
+        } else if let Some(job) = &self.failed_of {
+            scope.nodes = Some(nodes_of(client, job, &FAILED).await?);
+        } else if let Some(job) = &self.unreached_of {
+            scope.nodes = Some(nodes_of(client, job, &UNREACHED).await?);
+        } else {
+            let typed = match self.all {
+                true => ALL,
+                false => self.nodes.as_deref().unwrap_or_default(),
+            };
+            scope.nodes = Some(nodes(client, typed).await?);
         }
-        if let Some(group) = &self.node_group {
-            let node_group = Some(node_group::find::resolve_id(client, group).await?);
-            return Ok(Scope {
-                node_group,
-                ..Scope::default()
-            });
-        }
-        if let Some(application) = &self.application {
-            let application = Some(application.clone());
-            return Ok(Scope {
-                application,
-                ..Scope::default()
-            });
-        }
-        if let Some(job) = &self.failed_of {
-            return Ok(Scope::nodes(nodes_of(client, job, &FAILED).await?));
-        }
-        if let Some(job) = &self.unreached_of {
-            return Ok(Scope::nodes(nodes_of(client, job, &UNREACHED).await?));
-        }
-        let typed = match self.all {
-            true => ALL,
-            false => self.nodes.as_deref().unwrap_or_default(),
-        };
-        Ok(Scope::nodes(nodes(client, typed).await?))
+        Ok(scope)
     }
 
     /// The job whose failed or unreached nodes are selected.
@@ -140,26 +129,21 @@ impl TargetOptions {
             (Some(nodes), ..) if nodes.len() == 1 => "1 node".to_owned(),
             (Some(nodes), ..) => format!("{} nodes", nodes.len()),
             (_, Some(_), _) => "the nodes of a query".to_owned(),
-            (.., Some(group)) => format!("node group {}", terminal::escape_control(group)),
+            (.., Some(group)) => format!("node group {}", escape_control(group)),
             _ => "an application".to_owned(),
         }
     }
 }
 
 /// The nodes of an ended job that are in one of these states.
-async fn nodes_of(
-    client: &ApiClient,
-    job: &str,
-    states: &[&str],
-) -> Result<Vec<String>, CommandFailure> {
+async fn nodes_of(client: &ApiClient, job: &str, states: &[&str]) -> Result<Vec<String>> {
     let told = follow::fetch_job(client, job).await?;
-    let number = terminal::escape_control(&told.name);
+    let number = escape_control(&told.name);
     if !JOB_OVER.contains(&told.state.as_str()) {
-        let state = terminal::escape_control(&told.state);
-        let what = format!(
+        let state = escape_control(&told.state);
+        return usage(format!(
             "job {number} is {state} and not over; wait for it with `tutti job show {number} --follow`"
-        );
-        return Err(CommandFailure::Usage(what));
+        ));
     }
     let mut names = Vec::new();
     for state in states {
@@ -167,37 +151,32 @@ async fn nodes_of(
         names.extend(nodes.into_iter().map(|node| node.name));
     }
     if names.is_empty() {
-        let what = format!(
+        return usage(format!(
             "job {number} has no node that is {}; nothing is left to run again (`tutti job show {number}`)",
             states.join(" or ")
-        );
-        return Err(CommandFailure::Usage(what));
+        ));
     }
     Ok(names)
 }
 
 /// The certnames that `-n` selects.
-pub(crate) async fn nodes(client: &ApiClient, typed: &str) -> Result<Vec<String>, CommandFailure> {
+pub(crate) async fn nodes(client: &ApiClient, typed: &str) -> Result<Vec<String>> {
     if typed != ALL {
         return resolve_selectors(client, parse(typed)?).await;
     }
     let nodes = connected_or_returning(client).await?;
     if nodes.is_empty() {
-        let what = "no node is connected; see `tutti node list`";
-        return Err(CommandFailure::Usage(what.to_owned()));
+        return usage("no node is connected; see `tutti node list`");
     }
     Ok(nodes)
 }
 
 /// Resolves names on the server. Full certnames are used as typed if the user may not see nodes,
 /// since a list of names needs no such permission.
-async fn resolve_selectors(
-    client: &ApiClient,
-    typed: Vec<String>,
-) -> Result<Vec<String>, CommandFailure> {
+async fn resolve_selectors(client: &ApiClient, typed: Vec<String>) -> Result<Vec<String>> {
     let query = NodeSelectionQuery { nodes: typed };
     let path = ["orchestrator", "v1", "selected_nodes"];
-    let selection: Result<NodeSelection, CommandFailure> = client.post(&path, &query).await;
+    let selection: Result<NodeSelection> = client.post(&path, &query).await;
     match selection {
         Ok(selection) => Ok(selection.nodes),
         Err(CommandFailure::Refused { kind, .. })
@@ -210,17 +189,11 @@ async fn resolve_selectors(
 }
 
 /// The certname of the one node that was typed.
-pub(crate) async fn resolve_one_node(
-    client: &ApiClient,
-    typed: &str,
-) -> Result<String, CommandFailure> {
+pub(crate) async fn resolve_one_node(client: &ApiClient, typed: &str) -> Result<String> {
     let mut nodes = resolve_selectors(client, vec![typed.to_owned()]).await?;
     match (nodes.pop(), nodes.len()) {
         (Some(node), 0) => Ok(node),
-        (_, others) => {
-            let what = format!("`{typed}` means {} nodes; name one", others + 1);
-            Err(CommandFailure::Usage(what))
-        }
+        (_, others) => usage(format!("`{typed}` means {} nodes; name one", others + 1)),
     }
 }
 
@@ -230,15 +203,13 @@ fn is_pattern(text: &str) -> bool {
 }
 
 /// All nodes that are connected now.
-async fn connected_nodes(client: &ApiClient) -> Result<Vec<String>, CommandFailure> {
+async fn connected_nodes(client: &ApiClient) -> Result<Vec<String>> {
     Ok(connected_names(inventory(client).await?.items))
 }
 
 /// All nodes that are connected now, and those that are expected back after a restart of the
 /// server: new jobs wait for them.
-pub(crate) async fn connected_or_returning(
-    client: &ApiClient,
-) -> Result<Vec<String>, CommandFailure> {
+pub(crate) async fn connected_or_returning(client: &ApiClient) -> Result<Vec<String>> {
     let InventoryList { items, returning } = inventory(client).await?;
     let mut nodes = connected_names(items);
     nodes.extend(returning);
@@ -246,7 +217,7 @@ pub(crate) async fn connected_or_returning(
     Ok(nodes)
 }
 
-async fn inventory(client: &ApiClient) -> Result<InventoryList, CommandFailure> {
+async fn inventory(client: &ApiClient) -> Result<InventoryList> {
     client.get(&["orchestrator", "v1", "inventory"], &[]).await
 }
 
@@ -256,29 +227,28 @@ fn connected_names(items: Vec<InventoryItem>) -> Vec<String> {
 }
 
 /// Parses a query: PQL is text, an AST is an array; both may come from a file.
-pub(crate) fn query_value(text: &str) -> Result<Value, CommandFailure> {
+pub(crate) fn query_value(text: &str) -> Result<Value> {
     let (place, text) = match text.strip_prefix('@') {
         Some("-") => ("standard input".to_owned(), read_stdin()?),
-        Some(path) => (path.to_owned(), read_limited(Path::new(path))?),
-        None => ("--query".to_owned(), text.to_owned()),
+        _ => text_or_file("--query", text)?,
     };
     let text = text.trim();
     if text.is_empty() {
-        return Err(CommandFailure::Usage(format!(
-            "there is no query in {place}"
-        )));
+        return usage(format!("there is no query in {place}"));
     }
     if !text.starts_with('[') {
         return Ok(Value::String(text.to_owned()));
     }
-    decode_errors::json::from_str(text).map_err(|error| CommandFailure::Content {
-        place,
-        what: format!("it begins with [ and is no JSON array: {error}"),
+    decode_errors::json::from_str(text).map_err(|error| {
+        CommandFailure::content(
+            place,
+            format!("it begins with [ and is no JSON array: {error}"),
+        )
     })
 }
 
 /// Parses `a,b`, `@FILE`, or `-` for standard input, as Bolt does.
-pub(crate) fn parse(text: &str) -> Result<Vec<String>, CommandFailure> {
+pub(crate) fn parse(text: &str) -> Result<Vec<String>> {
     let names = match text.strip_prefix('@') {
         Some("-") => split(&read_stdin()?),
         Some(path) => split(&read_limited(Path::new(path))?),
@@ -286,15 +256,15 @@ pub(crate) fn parse(text: &str) -> Result<Vec<String>, CommandFailure> {
         None => split(text),
     };
     if names.is_empty() {
-        return Err(CommandFailure::Usage(format!(
+        return usage(format!(
             "--nodes `{text}` names no node; write certnames with commas between them, a pattern such as 'web*', or all"
-        )));
+        ));
     }
     Ok(names)
 }
 
 /// Parses several such arguments.
-pub(crate) fn parse_all(texts: &[String]) -> Result<Vec<String>, CommandFailure> {
+pub(crate) fn parse_all(texts: &[String]) -> Result<Vec<String>> {
     let names: Result<Vec<_>, _> = texts.iter().map(|text| parse(text)).collect();
     Ok(names?.concat())
 }
@@ -302,10 +272,8 @@ pub(crate) fn parse_all(texts: &[String]) -> Result<Vec<String>, CommandFailure>
 /// The items between commas and line ends; a comma within a regular expression belongs to it.
 fn split(text: &str) -> Vec<String> {
     let mut items = Vec::new();
-    for line in text
-        .lines()
-        .filter(|line| !line.trim_start().starts_with('#'))
-    {
+    let is_comment = |line: &str| line.trim_start().starts_with('#');
+    for line in text.lines().filter(|line| !is_comment(line)) {
         let mut rest = line;
         while !rest.is_empty() {
             let end = find_expression_end(rest).unwrap_or(0);
@@ -330,14 +298,11 @@ fn find_expression_end(text: &str) -> Option<usize> {
         let after = rest.get(at + 1..).unwrap_or_default().trim_start();
         after.is_empty() || after.starts_with(',')
     };
-    let slashes = rest.match_indices('/').map(|(at, _)| at);
-    slashes
-        .into_iter()
-        .find(is_end)
-        .map(|at| blanks + 1 + at + 1)
+    let mut slashes = rest.match_indices('/').map(|(at, _)| at);
+    slashes.find(is_end).map(|at| blanks + 1 + at + 1)
 }
 
-pub(crate) fn read_stdin() -> Result<String, CommandFailure> {
+pub(crate) fn read_stdin() -> Result<String> {
     let mut text = String::new();
     let read = std::io::stdin()
         .lock()

@@ -2,16 +2,17 @@
 
 use api_types::{NewWebhook, Webhook, WebhookEdit, WebhookList, WebhookTest, WebhookWithSecret};
 use clap::ValueEnum as _;
+use reqwest::Method;
 use secrecy::ExposeSecret as _;
 
 use crate::access::login::first_line;
 use crate::client::{ApiClient, route};
 use crate::present::{Fields, OutputOptions};
-use crate::terminal::{self, escape_control, escaped_name};
+use crate::terminal::{escape_control, escaped_name, style_failure, style_success, style_warning};
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, VerbResult};
 
 /// Route of the API.
-const WEBHOOKS: [&str; 3] = ["tutti", "v1", "webhooks"];
+pub(crate) const WEBHOOKS: [&str; 3] = ["tutti", "v1", "webhooks"];
 
 /// Verbs of `tutti webhook`.
 #[derive(Debug, clap::Subcommand)]
@@ -203,15 +204,15 @@ async fn edit(options: EditOptions, client: &ApiClient) -> VerbResult {
 
 async fn test(id: &str, client: &ApiClient) -> VerbResult {
     let path = route(WEBHOOKS, [id, "test"]);
-    let outcome: WebhookTest = client.post_empty(&path).await?;
+    let outcome: WebhookTest = client.send_for_reply(Method::POST, &path).await?;
     say!("sent: {}", escape_control(&outcome.body));
     if outcome.delivered {
-        let mark = terminal::style_success("✓");
+        let mark = style_success("✓");
         say!("{mark} the receiver accepted the message");
         return Ok(EXIT_SUCCESS);
     }
     let why = outcome.error.as_deref().unwrap_or("the reason is unknown");
-    let (mark, why) = (terminal::style_failure("✗"), escape_control(why));
+    let (mark, why) = (style_failure("✗"), escape_control(why));
     say!("{mark} the message was not accepted: {why}");
     Ok(EXIT_NODES_FAILED)
 }
@@ -235,9 +236,9 @@ fn print_secret(hook: &WebhookWithSecret) {
 
 fn state(hook: &Webhook) -> String {
     match (hook.enabled, hook.failing_since) {
-        (false, _) => terminal::style_warning("off"),
-        (true, Some(_)) => terminal::style_failure("failing"),
-        (true, None) => terminal::style_success("on"),
+        (false, _) => style_warning("off"),
+        (true, Some(_)) => style_failure("failing"),
+        (true, None) => style_success("on"),
     }
 }
 

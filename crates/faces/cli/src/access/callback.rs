@@ -15,8 +15,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::CommandFailure;
 use crate::defaults::{CALLBACK_CONNECTIONS, CALLBACK_HEAD_BYTES, CALLBACK_REQUEST};
+use crate::{CommandFailure, Result};
 
 /// The path of the redirect URI.
 const PATH: &str = "/callback";
@@ -89,7 +89,7 @@ pub(crate) fn read(address: &str, state: &str) -> Result<CallbackResult, Callbac
 
 impl CallbackListener {
     /// Listens on `port`, or on a free port.
-    pub(crate) async fn open(port: Option<u16>) -> Result<Self, CommandFailure> {
+    pub(crate) async fn open(port: Option<u16>) -> Result<Self> {
         let fail = |source| CommandFailure::Listen {
             port: port.unwrap_or(0),
             source,
@@ -113,7 +113,7 @@ impl CallbackListener {
     pub(crate) async fn accept_callback(
         &mut self,
         state: &str,
-    ) -> Result<(CallbackResult, WaitingBrowser), CommandFailure> {
+    ) -> Result<(CallbackResult, WaitingBrowser)> {
         loop {
             let has_room = self.visits.len() < CALLBACK_CONNECTIONS;
             tokio::select! {

@@ -1,4 +1,4 @@
-//! `tutti login` and `tutti access login`. Main type: [`ConfigFileKeys`].
+//! `tutti login` and `tutti access login`. Main type: [`Options`].
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::Path;
@@ -12,13 +12,14 @@ use super::pasted_lines::PastedLines;
 use crate::client::ApiClient;
 use crate::rbac::find::current_user;
 use crate::settings::{ClientSettings, ConnectionFlags};
-use crate::{CommandFailure, EXIT_SUCCESS, VerbResult, terminal};
+use crate::terminal::{escape_control, style_success};
+use crate::{CommandFailure, EXIT_SUCCESS, Result, VerbResult};
 
 /// Token lifetime for one command: a working day, since a plan may wait for an answer.
 const ONE_COMMAND: &str = "8h";
 
 /// Arguments of `tutti login` and `tutti access login`.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct Options {
     /// Login of the user; prompted for when absent
     user: Option<String>,
@@ -64,24 +65,20 @@ pub(crate) async fn run(options: Options, settings: &ClientSettings) -> VerbResu
         Some(login) => login,
         // The identity provider decides who the user is, not the `--user` of the command.
         None => {
-            current_user(&client.with_new_token(&reply.token))
-                .await?
-                .login
+            let client = client.with_new_token(&reply.token);
+            current_user(&client).await?.login
         }
     };
     say!(
         "{} as {}; the token is in {}",
-        terminal::style_success("Logged in"),
-        terminal::escape_control(&login),
+        style_success("Logged in"),
+        escape_control(&login),
         settings.token_file.display()
     );
     Ok(EXIT_SUCCESS)
 }
 
-async fn log_in_with_browser(
-    options: Options,
-    client: &ApiClient,
-) -> Result<TokenReply, CommandFailure> {
+async fn log_in_with_browser(options: Options, client: &ApiClient) -> Result<TokenReply> {
     let wanted = TokenProperties {
         lifetime: options.lifetime,
         label: options.label,
@@ -98,7 +95,7 @@ async fn log_in_with_browser(
 async fn log_in_with_password(
     options: Options,
     client: &ApiClient,
-) -> Result<(TokenReply, String), CommandFailure> {
+) -> Result<(TokenReply, String)> {
     let login = match options.user {
         Some(user) => user,
         None => ask("Login")?,
@@ -132,7 +129,7 @@ fn with_login_hint(error: CommandFailure, login: &str) -> CommandFailure {
             permission,
             ..
         } if kind == UNAUTHENTICATED.name => {
-            let login = terminal::escape_control(login);
+            let login = escape_control(login);
             CommandFailure::Refused {
                 status,
                 kind,
@@ -148,26 +145,18 @@ fn with_login_hint(error: CommandFailure, login: &str) -> CommandFailure {
 }
 
 /// A client that acts as `user`, whose password is prompted for; its token is not stored.
-pub(crate) async fn log_in(
-    user: String,
-    connection: &ConnectionFlags,
-) -> Result<ApiClient, CommandFailure> {
+pub(crate) async fn log_in(user: String, connection: &ConnectionFlags) -> Result<ApiClient> {
     let client = ApiClient::without_token(&connection.settings()?)?;
     let options = Options {
         user: Some(user),
         lifetime: Some(ONE_COMMAND.to_owned()),
-        label: None,
-        print: false,
-        password_file: None,
-        oidc: false,
-        port: None,
-        debug: false,
+        ..Options::default()
     };
     let (reply, _) = log_in_with_password(options, &client).await?;
     Ok(client.with_new_token(&reply.token))
 }
 
-fn ask(what: &str) -> Result<String, CommandFailure> {
+fn ask(what: &str) -> Result<String> {
     if !std::io::stdin().is_terminal() {
         return read_line();
     }
@@ -176,7 +165,7 @@ fn ask(what: &str) -> Result<String, CommandFailure> {
 }
 
 /// Prompts on the terminal, or reads a line of standard input.
-pub(crate) fn ask_password(what: &str) -> Result<SecretString, CommandFailure> {
+pub(crate) fn ask_password(what: &str) -> Result<SecretString> {
     if !std::io::stdin().is_terminal() {
         return Ok(SecretString::from(read_line()?));
     }
@@ -187,18 +176,15 @@ pub(crate) fn ask_password(what: &str) -> Result<SecretString, CommandFailure> {
 }
 
 /// Reads a line of standard input.
-pub(crate) fn read_line() -> Result<String, CommandFailure> {
+pub(crate) fn read_line() -> Result<String> {
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
-    read.map_err(|source| CommandFailure::Read {
-        path: "standard input".into(),
-        source,
-    })?;
+    read.map_err(CommandFailure::read("standard input"))?;
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 /// Reads the password in the first line of a file.
-pub(crate) fn first_line(path: &Path) -> Result<SecretString, CommandFailure> {
+pub(crate) fn first_line(path: &Path) -> Result<SecretString> {
     let text = SecretString::from(crate::input::read_limited(path)?);
     let line = text.expose_secret().lines().next().unwrap_or_default();
     Ok(SecretString::from(line.to_owned()))
@@ -206,22 +192,19 @@ pub(crate) fn first_line(path: &Path) -> Result<SecretString, CommandFailure> {
 
 /// Writes the token file. Only its owner may read it from the start; an old file is replaced
 /// atomically.
-fn write_token(path: &Path, token: &str) -> Result<(), CommandFailure> {
+fn write_token(path: &Path, token: &str) -> Result<()> {
     use std::io::Write as _;
-    let fail = |source| CommandFailure::Write {
-        path: path.to_owned(),
-        source,
-    };
+    let fail = CommandFailure::write(path);
     let directory = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or_else(|| Path::new("."));
-    std::fs::create_dir_all(directory).map_err(fail)?;
+    std::fs::create_dir_all(directory).map_err(&fail)?;
     // Temporary files have mode 0600.
-    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(fail)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(&fail)?;
     file.write_all(token.as_bytes())
         .and_then(|()| file.as_file().sync_all())
-        .map_err(fail)?;
+        .map_err(&fail)?;
     file.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
 }

@@ -13,7 +13,8 @@ use super::callback::{CallbackListener, CallbackResult, WaitingBrowser, read};
 use super::pasted_lines::PastedLines;
 use crate::client::ApiClient;
 use crate::defaults::OIDC_WAIT;
-use crate::{CommandFailure, terminal};
+use crate::terminal::{escaped_name, style_dim, style_warning};
+use crate::{CommandFailure, Result};
 
 /// The properties of the requested token.
 #[derive(Debug, Default)]
@@ -28,7 +29,7 @@ pub(super) async fn token(
     wanted: TokenProperties,
     port: Option<u16>,
     mut pasted: PastedLines,
-) -> Result<TokenReply, CommandFailure> {
+) -> Result<TokenReply> {
     let mut listener = CallbackListener::open(port).await?;
     let redirect_uri = listener.address();
     let started: OidcStarted = client
@@ -50,8 +51,8 @@ pub(super) async fn token(
 fn send_result(url: &str, address: &str) {
     anstream::eprintln!(
         "Log in with a browser, on this machine or another one, at this address:\n\n{}\n\n{}",
-        terminal::escaped_name(url),
-        terminal::style_dim(format!(
+        escaped_name(url),
+        style_dim(format!(
             "A browser on another machine cannot come back: it ends at {address}?…, with a page that \
              does not load.\nCopy that whole address from it, paste it here and press Return."
         ))
@@ -63,7 +64,7 @@ async fn wait_for_callback(
     listener: &mut CallbackListener,
     pasted: &mut PastedLines,
     state: &str,
-) -> Result<(CallbackResult, Option<WaitingBrowser>), CommandFailure> {
+) -> Result<(CallbackResult, Option<WaitingBrowser>)> {
     let waiting = async {
         loop {
             tokio::select! {
@@ -74,7 +75,7 @@ async fn wait_for_callback(
                 line = pasted.next_line() => match read(&line, state) {
                     Ok(back) => return Ok((back, None)),
                     Err(_) if line.is_empty() => {}
-                    Err(why) => anstream::eprintln!("{}", terminal::style_warning(why)),
+                    Err(why) => anstream::eprintln!("{}", style_warning(why)),
                 },
             }
         }
@@ -89,7 +90,7 @@ async fn exchange_code(
     started: OidcStarted,
     back: CallbackResult,
     wanted: TokenProperties,
-) -> Result<TokenReply, CommandFailure> {
+) -> Result<TokenReply> {
     let code = match back {
         CallbackResult::Code(code) => code,
         CallbackResult::Refused(why) => return Err(CommandFailure::LoginRefused(why)),

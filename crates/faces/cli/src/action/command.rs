@@ -1,12 +1,13 @@
-//! `tutti command run LINE`. Main type: [`ConfigFileKeys`].
+//! `tutti command run LINE`. Main type: [`Options`].
 
 use api_types::ActionType;
 use serde_json::Value;
 
 use super::start::JobOptions;
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::input::read_limited;
-use crate::{CommandFailure, VerbResult};
+use crate::failure::usage;
+use crate::input::text_or_file;
 
 /// Arguments of `tutti command run`.
 #[derive(Debug, clap::Args)]
@@ -18,14 +19,11 @@ pub struct Options {
 }
 
 pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
-    let line = match options.command.strip_prefix('@') {
-        Some(path) => read_limited(path.as_ref())?,
-        None => options.command,
-    };
+    let (_, line) = text_or_file("COMMAND", &options.command)?;
     if line.trim().is_empty() {
-        let what =
-            "there is no command; write it in quotes, as in `tutti command run 'uptime' -t all`";
-        return Err(CommandFailure::Usage(what.to_owned()));
+        return usage(
+            "there is no command; write it in quotes, as in `tutti command run 'uptime' -t all`",
+        );
     }
     let heading = format!("command {}", line.lines().next().unwrap_or_default());
     let params = vec![("command", Value::from(line))];

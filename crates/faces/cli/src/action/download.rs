@@ -17,13 +17,14 @@ use serde_json::{Value, json};
 
 use super::start::ActionOptions;
 use crate::client::ApiClient;
+use crate::failure::usage;
 use crate::present::print_indented;
 use crate::task::print_left_out_nodes;
 use crate::terminal::{
-    self, escape_control, escaped_name, style_failure, style_state, style_success,
+    escape_control, escaped_name, style_failure, style_heading, style_state, style_success,
 };
 use crate::values::result_lines;
-use crate::{CommandFailure, EXIT_NODES_FAILED, OutputFormat, VerbResult, follow};
+use crate::{EXIT_NODES_FAILED, OutputFormat, Result, VerbResult, follow};
 
 /// The task that returns the content of files.
 const TASK: &str = "bolt_shim::download";
@@ -76,11 +77,11 @@ pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
         noop: false,
         description: action.description.unwrap_or_default(),
         userdata: Object::new(),
-        timeout: action.timeout,
-        concurrency: action.concurrency,
-        batch: action.rollout.batch,
-        pause_between_batches: action.rollout.pause_between_batches,
-        max_failures: action.rollout.max_failures,
+        timeout: action.limits.timeout,
+        concurrency: action.limits.concurrency,
+        batch: action.limits.rollout.batch,
+        pause_between_batches: action.limits.rollout.pause_between_batches,
+        max_failures: action.limits.rollout.max_failures,
         plan_job: None,
     };
     let created: JobCreated = client
@@ -92,8 +93,8 @@ pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     if format == OutputFormat::Human {
         say!(
             "Job {}: {} on {told}\n",
-            terminal::style_heading(&number),
-            terminal::style_heading(format!("download of {source}"))
+            style_heading(&number),
+            style_heading(format!("download of {source}"))
         );
     }
     let code = follow::watch(client, &number).await?;
@@ -115,17 +116,16 @@ pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
 }
 
 /// The last component of the path, which the file or directory keeps as its name.
-fn last_path_component(source: &str) -> Result<String, CommandFailure> {
+fn last_path_component(source: &str) -> Result<String> {
     let name = source
         .trim_end_matches('/')
         .rsplit('/')
         .next()
         .unwrap_or_default();
     if !source.starts_with('/') || !is_plain_component(name) {
-        let what = format!(
+        return usage(format!(
             "`{source}` is not the absolute path of a file or directory on the nodes, such as /etc/hosts"
-        );
-        return Err(CommandFailure::Usage(what));
+        ));
     }
     Ok(name.to_owned())
 }

@@ -1,4 +1,4 @@
-//! `tutti script run FILE [ARGUMENT…]`. Main type: [`ConfigFileKeys`].
+//! `tutti script run FILE [ARGUMENT…]`. Main type: [`Options`].
 
 use std::path::PathBuf;
 

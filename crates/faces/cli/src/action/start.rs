@@ -3,12 +3,14 @@
 use api_types::{ActionCommand, ActionType, JobCreated, Object};
 use serde_json::Value;
 
+use crate::VerbResult;
 use crate::client::ApiClient;
+use crate::follow::JobStart;
 use crate::present::OutputOptions;
-use crate::rollout::RolloutArguments;
+use crate::rollout::JobLimits;
 use crate::targets::TargetOptions;
 use crate::task::{EnvironmentOption, print_left_out_nodes};
-use crate::{EXIT_SUCCESS, OutputFormat, VerbResult, follow, terminal};
+use crate::terminal::escaped_heading;
 
 /// Targets and limits of an action.
 #[derive(Debug, clap::Args)]
@@ -17,14 +19,8 @@ pub(super) struct ActionOptions {
     pub(super) targets: TargetOptions,
     #[command(flatten)]
     pub(super) environment: EnvironmentOption,
-    /// Number of nodes at once [default: the server's limit]
-    #[arg(long, value_name = "N", value_parser = crate::duration::parse_node_count)]
-    pub(super) concurrency: Option<u32>,
     #[command(flatten)]
-    pub(super) rollout: RolloutArguments,
-    /// Time limit for one node: seconds, or 15m, 4h, 1d
-    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_seconds)]
-    pub(super) timeout: Option<u64>,
+    pub(super) limits: JobLimits,
     /// Reason, stored with the job
     #[arg(long)]
     pub(super) description: Option<String>,
@@ -57,9 +53,7 @@ impl JobOptions {
         let ActionOptions {
             targets,
             environment,
-            concurrency,
-            rollout,
-            timeout,
+            limits,
             description,
             shown,
         } = self.action;
@@ -76,30 +70,22 @@ impl JobOptions {
             run_as: self.run_as,
             description: description.unwrap_or_default(),
             userdata: Object::new(),
-            timeout,
-            concurrency,
-            batch: rollout.batch,
-            pause_between_batches: rollout.pause_between_batches,
-            max_failures: rollout.max_failures,
+            timeout: limits.timeout,
+            concurrency: limits.concurrency,
+            batch: limits.rollout.batch,
+            pause_between_batches: limits.rollout.pause_between_batches,
+            max_failures: limits.rollout.max_failures,
         };
         let path = ["orchestrator", "v1", "command", "action"];
         let created: JobCreated = client.post(&path, &command).await?;
         print_left_out_nodes(&created);
-        let number = created.job.name;
-        if self.no_wait {
-            say!("{number}");
-            return Ok(EXIT_SUCCESS);
-        }
-        if shown.format == OutputFormat::Human {
-            let (number, heading) = (
-                terminal::style_heading(&number),
-                terminal::escape_control(heading),
-            );
-            say!(
-                "Job {number}: {} on {told}\n",
-                terminal::style_heading(heading)
-            );
-        }
-        follow::follow(client, &number, shown.format).await
+        let started = JobStart {
+            number: &created.job.name,
+            kind: "job",
+            what: &format!("{} on {told}", escaped_heading(heading)),
+            no_wait: self.no_wait,
+            format: shown.format,
+        };
+        started.follow(client).await
     }
 }

@@ -1,4 +1,4 @@
-//! `tutti file upload SOURCE DESTINATION`. Main type: [`ConfigFileKeys`].
+//! `tutti file upload SOURCE DESTINATION`. Main type: [`Options`].
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::start::JobOptions;
 use crate::client::ApiClient;
 use crate::defaults::ACTION_FILE_BYTES;
-use crate::{CommandFailure, VerbResult};
+use crate::failure::usage;
+use crate::{CommandFailure, Result, VerbResult};
 
 /// Arguments of `tutti file upload`.
 #[derive(Debug, clap::Args)]
@@ -31,18 +32,16 @@ pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
         job,
     } = options;
     if !destination.starts_with('/') {
-        let what = format!(
+        return usage(format!(
             "`{destination}` is not an absolute path; write where the file goes on the nodes, \
             such as /etc/motd"
-        );
-        return Err(CommandFailure::Usage(what));
+        ));
     }
     if destination.ends_with('/') {
         let name = file_name(&source)?;
-        let what = format!(
+        return usage(format!(
             "`{destination}` is a directory; write the file's whole path, such as {destination}{name}"
-        );
-        return Err(CommandFailure::Usage(what));
+        ));
     }
     let name = file_name(&source)?;
     let heading = format!("upload of {name} to {destination}");
@@ -55,7 +54,7 @@ pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
 }
 
 /// The last component of a path, for the job's description.
-pub(super) fn file_name(path: &Path) -> Result<String, CommandFailure> {
+pub(super) fn file_name(path: &Path) -> Result<String> {
     let name = path.file_name().and_then(|name| name.to_str());
     name.map(str::to_owned).ok_or_else(|| {
         CommandFailure::Usage(format!(
@@ -66,33 +65,25 @@ pub(super) fn file_name(path: &Path) -> Result<String, CommandFailure> {
 }
 
 /// The file's content in Base64.
-pub(super) fn content(path: &Path) -> Result<Value, CommandFailure> {
-    let fail = |source| CommandFailure::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let refused = |what: String| CommandFailure::Content {
-        place: path.display().to_string(),
-        what,
-    };
-    let file = std::fs::File::open(path).map_err(fail)?;
-    if file.metadata().map_err(fail)?.is_dir() {
-        return Err(refused(
-            "it is a directory, and only single files can be sent; a plan's upload_file sends \
-            directories"
-                .to_owned(),
-        ));
+pub(super) fn content(path: &Path) -> Result<Value> {
+    let fail = CommandFailure::read(path);
+    let file = std::fs::File::open(path).map_err(&fail)?;
+    if file.metadata().map_err(&fail)?.is_dir() {
+        let what = "it is a directory, and only single files can be sent; a plan's upload_file sends \
+                    directories";
+        return Err(CommandFailure::content(path.display(), what));
     }
     let mut bytes = Vec::new();
     file.take(ACTION_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(fail)?;
     if bytes.len() as u64 > ACTION_FILE_BYTES {
-        return Err(refused(format!(
+        let what = format!(
             "it is larger than {} MiB, the most that is sent with a command; serve it to the \
             nodes another way",
             ACTION_FILE_BYTES >> 20
-        )));
+        );
+        return Err(CommandFailure::content(path.display(), what));
     }
     Ok(Value::from(STANDARD.encode(&bytes)))
 }

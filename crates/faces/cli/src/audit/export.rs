@@ -8,7 +8,7 @@ use api_types::audit::AuditEntry;
 use serde_json::json;
 
 use super::AuditPages;
-use crate::{CommandFailure, EXIT_SUCCESS, VerbResult};
+use crate::{CommandFailure, EXIT_SUCCESS, Result, VerbResult};
 
 /// Arguments of `tutti audit export`.
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ pub(crate) async fn run(options: &Options, pages: &AuditPages) -> VerbResult {
 async fn for_each_entry(
     pages: &AuditPages,
     mut start: i64,
-    mut take: impl FnMut(&AuditEntry) -> Result<(), CommandFailure>,
+    mut take: impl FnMut(&AuditEntry) -> Result<()>,
 ) -> VerbResult {
     loop {
         let page = pages.next_page(start).await?;

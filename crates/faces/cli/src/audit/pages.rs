@@ -2,7 +2,7 @@
 
 use api_types::audit::AuditEntries;
 
-use crate::CommandFailure;
+use crate::Result;
 use crate::client::ApiClient;
 use crate::defaults::AUDIT_PAGE;
 use crate::settings::ConnectionFlags;
@@ -20,7 +20,7 @@ impl AuditPages {
     ///
     /// # Errors
     /// There is no token, or the settings of the client cannot be read.
-    pub fn open(connection: &ConnectionFlags) -> Result<Self, CommandFailure> {
+    pub fn open(connection: &ConnectionFlags) -> Result<Self> {
         let client = ApiClient::with_token(connection)?;
         Ok(Self { client })
     }
@@ -29,7 +29,7 @@ impl AuditPages {
     ///
     /// # Errors
     /// The server refuses, or does not answer.
-    pub async fn page(&self, start: i64, limit: u64) -> Result<AuditEntries, CommandFailure> {
+    pub async fn page(&self, start: i64, limit: u64) -> Result<AuditEntries> {
         let (start, limit) = (start.max(0).to_string(), limit.to_string());
         let query = [("start", start.as_str()), ("limit", limit.as_str())];
         self.client.get(&["audit", "v1", "entries"], &query).await
@@ -39,7 +39,7 @@ impl AuditPages {
     ///
     /// # Errors
     /// Like [`Self::page`].
-    pub async fn next_page(&self, start: i64) -> Result<AuditEntries, CommandFailure> {
+    pub async fn next_page(&self, start: i64) -> Result<AuditEntries> {
         self.page(start, AUDIT_PAGE).await
     }
 }

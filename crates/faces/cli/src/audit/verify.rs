@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::Result;
 use crate::present::OutputOptions;
 use crate::settings::ConnectionFlags;
 

@@ -9,10 +9,11 @@ use super::CODE_MANAGER;
 use super::directory::LocalCodeOptions;
 use super::display::{print_changes, print_error, print_warnings, short};
 use crate::client::ApiClient;
-use crate::defaults::{DEPLOY_TIMEOUT, KEEP_VERSIONS};
+use crate::defaults::KEEP_VERSIONS;
+use crate::failure::usage;
 use crate::present::OutputOptions;
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, ProgramName, VerbResult};
+use crate::terminal::{escape_control, escaped_name, style_failure, style_success};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, ProgramName, Result, VerbResult};
 
 /// Arguments of `tutti code deploy`.
 #[derive(Debug, clap::Args)]
@@ -115,15 +116,14 @@ impl Options {
     ///
     /// # Errors
     /// Neither environments nor modules are named, and `--all` is missing.
-    pub fn check(&self) -> Result<(), CommandFailure> {
+    pub fn check(&self) -> Result<()> {
         let names_what = !self.environments.is_empty() || !self.modules.is_empty();
         if names_what || self.all || self.dry_run {
             return Ok(());
         }
-        Err(CommandFailure::Usage(
-            "no environment is named: name some, as in `tutti code deploy production`, or deploy all with --all"
-                .to_owned(),
-        ))
+        usage(
+            "no environment is named: name some, as in `tutti code deploy production`, or deploy all with --all",
+        )
     }
 }
 
@@ -141,8 +141,7 @@ pub(super) async fn run(options: &Options, client: &ApiClient, name: ProgramName
         dry_run: options.dry_run,
         reason: options.reason.clone(),
     };
-    let told = client.post_with_timeout(&CODE_MANAGER, &command, DEPLOY_TIMEOUT);
-    let deploys: Vec<CodeDeploy> = told.await?;
+    let deploys: Vec<CodeDeploy> = client.post_long(&CODE_MANAGER, &command).await?;
     options
         .shown
         .format
@@ -159,18 +158,18 @@ pub(super) async fn run(options: &Options, client: &ApiClient, name: ProgramName
 }
 
 fn print(deploy: &CodeDeploy, is_dry: bool) {
-    let name = terminal::escaped_name(&deploy.environment);
+    let name = escaped_name(&deploy.environment);
     match deploy.status.as_str() {
         "complete" => print_completed(&name, deploy, is_dry),
         "failed" => {
-            let mark = terminal::style_failure("✗");
+            let mark = style_failure("✗");
             say!("{mark} {name}: {}", failure(is_dry));
             print_error(deploy.error.as_ref());
         }
         "syncing" if !deploy.late_followers.is_empty() => {
             print_completed(&name, deploy, is_dry);
             for late in &deploy.late_followers {
-                let mark = terminal::style_failure("✗");
+                let mark = style_failure("✗");
                 let (name, why) = (escape_control(&late.name), escape_control(&late.why));
                 say!("    {mark} {name} does not have it yet: {why}");
             }
@@ -192,7 +191,7 @@ pub fn failure(is_dry: bool) -> &'static str {
 }
 
 fn print_completed(name: &str, deploy: &CodeDeploy, is_dry: bool) {
-    let mark = terminal::style_success("✓");
+    let mark = style_success("✓");
     let Some(told) = &deploy.deployment else {
         say!("{mark} {name}");
         return;
@@ -202,7 +201,7 @@ fn print_completed(name: &str, deploy: &CodeDeploy, is_dry: bool) {
     let Some(version) = version else {
         say!(
             "{} {name}: removed, since its branch is gone; its versions are kept",
-            terminal::style_success("-")
+            style_success("-")
         );
         return print_warnings(told);
     };

@@ -6,7 +6,6 @@ use super::code_route;
 use super::display::{megabytes, short};
 use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::defaults::DEPLOY_TIMEOUT;
 use crate::present::OutputOptions;
 use crate::terminal::escaped_name;
 
@@ -32,9 +31,7 @@ pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let command = CodeGcCommand {
         dry_run: options.dry_run,
     };
-    let told: CodeCollected = client
-        .post_with_timeout(&path, &command, DEPLOY_TIMEOUT)
-        .await?;
+    let told: CodeCollected = client.post_long(&path, &command).await?;
     let format = options.shown.format;
     format.present(&told, |told| print(told, options.dry_run))
 }

@@ -9,7 +9,7 @@ use super::display::{
 use crate::VerbResult;
 use crate::client::ApiClient;
 use crate::present::OutputOptions;
-use crate::terminal::{self, escape_control, escaped_name};
+use crate::terminal::{escape_control, escaped_name, style_failure, style_success};
 
 /// Arguments of `tutti code history`.
 #[derive(Debug, clap::Args)]
@@ -52,8 +52,8 @@ fn print(told: &CodeDeployment) {
     let version = told.version.as_deref().map_or("", short);
     let what = describe_action(told);
     let how = match told.state.as_str() {
-        "synced" => terminal::style_success("✓"),
-        "failed" => terminal::style_failure("✗"),
+        "synced" => style_success("✓"),
+        "failed" => style_failure("✗"),
         other => escape_control(other),
     };
     say!(

@@ -54,7 +54,12 @@ pub enum CodeVerb {
     /// Keep an environment at its live version; deployments to it are refused
     Pin(pin::Options),
     /// Allow deployments to an environment again
-    Unpin(pin::UnpinOptions),
+    #[command(after_long_help = "Example:\n  tutti code unpin production")]
+    Unpin {
+        /// Name of the environment
+        #[arg(value_name = "ENVIRONMENT")]
+        environment: String,
+    },
     /// Remove versions that are not needed any more
     Gc(gc::Options),
     /// Compare all deployed code with its hashes, and restore damaged files
@@ -101,8 +106,8 @@ pub(crate) async fn run(
         CodeVerb::Diff(options) => diff::run(&options, &client()?).await,
         CodeVerb::Rollback(options) => rollback::run(&options, &client()?).await,
         CodeVerb::Promote(options) => promote::run(&options, &client()?).await,
-        CodeVerb::Pin(options) => pin::run(&options, &client()?).await,
-        CodeVerb::Unpin(options) => pin::unpin(&options, &client()?).await,
+        CodeVerb::Pin(options) => pin::run(options, &client()?).await,
+        CodeVerb::Unpin { environment } => pin::unpin(environment, &client()?).await,
         CodeVerb::Gc(options) => gc::run(&options, &client()?).await,
         CodeVerb::Verify(options) => verify::run(&options, &client()?).await,
         CodeVerb::Id(options) => run_local(CodeId(options)).await,

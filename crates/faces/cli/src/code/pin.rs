@@ -5,7 +5,8 @@ use api_types::{CodePinCommand, CodePinned, CodeUnpinCommand};
 use super::code_route;
 use super::display::short;
 use crate::client::ApiClient;
-use crate::{EXIT_SUCCESS, VerbResult, terminal};
+use crate::terminal::escaped_name;
+use crate::{EXIT_SUCCESS, VerbResult};
 
 /// Arguments of `tutti code pin`.
 #[derive(Debug, clap::Args)]
@@ -22,39 +23,23 @@ pub struct Options {
     reason: String,
 }
 
-/// Arguments of `tutti code unpin`.
-#[derive(Debug, clap::Args)]
-#[command(after_long_help = "Example:\n  tutti code unpin production")]
-pub struct UnpinOptions {
-    /// Name of the environment
-    #[arg(value_name = "ENVIRONMENT")]
-    environment: String,
-}
-
-pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
-    let path = code_route("pin");
+pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let command = CodePinCommand {
-        environment: options.environment.clone(),
-        reason: options.reason.clone(),
+        environment: options.environment,
+        reason: options.reason,
     };
-    let pinned: CodePinned = client.post(&path, &command).await?;
-    say!(
-        "{} stays with {}",
-        terminal::escaped_name(&pinned.environment),
-        pinned.version.as_deref().map_or("", short)
-    );
+    let pinned: CodePinned = client.post(&code_route("pin"), &command).await?;
+    let version = pinned.version.as_deref().map_or("", short);
+    say!("{} stays with {version}", escaped_name(&pinned.environment));
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn unpin(one: &UnpinOptions, client: &ApiClient) -> VerbResult {
-    let path = code_route("unpin");
-    let command = CodeUnpinCommand {
-        environment: one.environment.clone(),
-    };
-    let pinned: CodePinned = client.post(&path, &command).await?;
+pub(super) async fn unpin(environment: String, client: &ApiClient) -> VerbResult {
+    let command = CodeUnpinCommand { environment };
+    let pinned: CodePinned = client.post(&code_route("unpin"), &command).await?;
     say!(
         "{} can be deployed again",
-        terminal::escaped_name(&pinned.environment)
+        escaped_name(&pinned.environment)
     );
     Ok(EXIT_SUCCESS)
 }

@@ -1,15 +1,16 @@
 //! `tutti code status`. Main function: [`run`].
 
 use api_types::{CodeDeployStatus, CodeDeployment, CodeDeploysStatus, ErrorBody};
-use serde_json::{Value, json as object};
+use serde_json::{Value, json};
 
 use super::CODE_MANAGER;
-use super::display::{format_timestamp, megabytes, short};
-use crate::client::ApiClient;
-use crate::present::{OutputOptions, json};
+use super::display::{describe_action, format_timestamp, megabytes, print_error, short};
+use crate::client::{ApiClient, route};
+use crate::present::{OutputOptions, print_indented};
 use crate::settings::ConnectionFlags;
-use crate::terminal::{self, escape_control};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, ProgramName, VerbResult, table};
+use crate::terminal::{escape_control, escaped_name, style_failure, style_success};
+use crate::values::or_empty;
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, ProgramName, VerbResult, present};
 
 /// Arguments of `tutti code status`.
 #[derive(Debug, clap::Args)]
@@ -28,21 +29,17 @@ pub struct Options {
 }
 
 pub(super) async fn run(options: &Options, client: &ApiClient, name: ProgramName) -> VerbResult {
-    let is_human = (options.shown.format, name) == (OutputFormat::Human, ProgramName::Tutti);
-    let path: Vec<&str> = CODE_MANAGER.into_iter().chain(["status"]).collect();
+    let format = options.shown.format.under(name);
+    let path = route(CODE_MANAGER, ["status"]);
     let Some(id) = options.id else {
         let status: Value = client.get(&path, &[]).await?;
-        match serde_json::from_value(status.clone()) {
-            Ok(status) if is_human => print(&status),
-            _ => json(&status),
-        }
-        return Ok(EXIT_SUCCESS);
+        return match serde_json::from_value(status.clone()) {
+            Ok(known) => format.present(&status, |_| print(&known)),
+            Err(_) => OutputFormat::Json.present(&status, |_| ()),
+        };
     };
     let status: CodeDeployStatus = client.get(&path, &[("id", &id.to_string())]).await?;
-    match is_human {
-        true => print_status(&status),
-        false => json(&status),
-    }
+    format.present(&status, print_status)?;
     Ok(match status.status.as_str() {
         "failed" => EXIT_NODES_FAILED,
         _ => EXIT_SUCCESS,
@@ -50,51 +47,39 @@ pub(super) async fn run(options: &Options, client: &ApiClient, name: ProgramName
 }
 
 fn print_status(status: &CodeDeployStatus) {
-    say!(
-        "{} {}: {} since {}",
-        status.id,
-        terminal::escaped_name(&status.environment),
+    let (id, since) = (status.id, format_timestamp(&status.queued_at));
+    let (name, state) = (
+        escaped_name(&status.environment),
         escape_control(&status.status),
-        format_timestamp(&status.queued_at)
     );
+    say!("{id} {name}: {state} since {since}");
     if let Some(blockers) = &status.waiting_for {
-        let named = |numbers: &[i64]| {
-            let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-            numbers.join(", ")
-        };
-        if !blockers.plans.is_empty() {
-            say!("    it waits for plan jobs {}", named(&blockers.plans));
-        }
-        if !blockers.jobs.is_empty() {
-            say!("    it waits for jobs {}", named(&blockers.jobs));
-        }
-        if !blockers.deployments.is_empty() {
-            say!(
-                "    it waits for deployments {}",
-                named(&blockers.deployments)
-            );
+        for (what, numbers) in [
+            ("plan jobs", &blockers.plans),
+            ("jobs", &blockers.jobs),
+            ("deployments", &blockers.deployments),
+        ] {
+            let numbers: Vec<_> = numbers.iter().map(i64::to_string).collect();
+            if !numbers.is_empty() {
+                say!("    it waits for {what} {}", numbers.join(", "));
+            }
         }
     }
-    let said = status.error.as_ref().map_or("", |error| &error.msg);
-    said.lines()
-        .for_each(|line| say!("    {}", escape_control(line)));
+    print_error(status.error.as_ref());
 }
 
 fn print(status: &CodeDeploysStatus) {
-    let rows = status.file_sync_storage_status.deployed.iter().map(|live| {
-        vec![
-            terminal::escaped_name(&live.environment),
-            short(&live.version).to_owned(),
-            short(&live.deploy_signature).to_owned(),
-            format_timestamp(&live.date),
-        ]
-    });
-    let rows: Vec<_> = rows.collect();
-    match rows.is_empty() {
-        true => {
-            say!("Nothing is live yet; `tutti code deploy --all` deploys what the sources have.")
-        }
-        false => table::print(&["ENVIRONMENT", "VERSION", "COMMIT", "SINCE"], rows),
+    match status.file_sync_storage_status.deployed.as_slice() {
+        [] => say!("Nothing is live yet; `tutti code deploy --all` deploys what the sources have."),
+        deployed => present::table(
+            deployed,
+            &[
+                ("ENVIRONMENT", &|live| escaped_name(&live.environment)),
+                ("VERSION", &|live| short(&live.version).to_owned()),
+                ("COMMIT", &|live| short(&live.deploy_signature).to_owned()),
+                ("SINCE", &|live| format_timestamp(&live.date)),
+            ],
+        ),
     }
     for (name, follower) in &status.file_sync_client_status.file_sync_clients {
         let is = |key: &str| follower[key].as_bool().unwrap_or_default();
@@ -103,14 +88,10 @@ fn print(status: &CodeDeploysStatus) {
             (false, true) => "has what is live",
             (false, false) => "does not have what is live yet",
         };
-        say!("The follower {} {state}.", terminal::escaped_name(name));
+        say!("The follower {} {state}.", escaped_name(name));
         for (environment, why) in follower["errors"].as_object().into_iter().flatten() {
-            let why = why.as_str().unwrap_or_default();
-            say!(
-                "    {}: {}",
-                escape_control(environment),
-                escape_control(why)
-            );
+            let why = escape_control(why.as_str().unwrap_or_default());
+            say!("    {}: {why}", escape_control(environment));
         }
     }
     if let Some(error) = &status.settings_error {
@@ -138,63 +119,51 @@ fn print_outcomes(newest: &[CodeDeployment]) {
     if newest.is_empty() {
         return;
     }
-    let row = |outcome: &CodeDeployment| {
-        let what = match outcome.dry_run {
-            true => format!("{} (dry run)", outcome.action),
-            false => outcome.action.clone(),
-        };
-        let commit = outcome.control_commit.as_deref().map_or("", short);
-        let finished = outcome.finished_timestamp.as_ref();
-        vec![
-            terminal::escaped_name(&outcome.environment),
-            match outcome.state.as_str() {
-                "failed" => terminal::style_failure("✗ failed"),
-                _ => terminal::style_success("✓ done"),
-            },
-            escape_control(&what),
-            outcome.id.to_string(),
-            escape_control(commit),
-            escape_control(&outcome.owner),
-            finished.map_or_else(String::new, format_timestamp),
-        ]
-    };
     say!("\nThe newest deployment of each environment:");
-    table::print(
-        &["ENVIRONMENT", "OUTCOME", "WHAT", "ID", "COMMIT", "BY", "AT"],
-        newest.iter().map(row).collect(),
+    present::table(
+        newest,
+        &[
+            ("ENVIRONMENT", &|outcome| escaped_name(&outcome.environment)),
+            ("OUTCOME", &|outcome| match outcome.state.as_str() {
+                "failed" => style_failure("✗ failed"),
+                _ => style_success("✓ done"),
+            }),
+            ("WHAT", &describe_action),
+            ("ID", &|outcome| outcome.id.to_string()),
+            ("COMMIT", &|outcome| {
+                escape_control(outcome.control_commit.as_deref().map_or("", short))
+            }),
+            ("BY", &|outcome| escape_control(&outcome.owner)),
+            ("AT", &|outcome| {
+                or_empty(outcome.finished_timestamp.as_ref().map(format_timestamp))
+            }),
+        ],
     );
     for failed in newest.iter().filter(|outcome| outcome.state == "failed") {
-        let environment = terminal::escaped_name(&failed.environment);
-        say!("{} {environment} failed:", terminal::style_failure("✗"));
+        let environment = escaped_name(&failed.environment);
+        say!("{} {environment} failed:", style_failure("✗"));
         if !failed.reason.is_empty() {
             say!("    reason: {}", escape_control(&failed.reason));
         }
-        let said = failed
-            .error
-            .as_ref()
-            .map_or("no reason is stored", |error| &error.msg);
-        said.lines()
-            .for_each(|line| say!("    {}", escape_control(line)));
+        let error = failed.error.as_ref();
+        print_indented(error.map_or("no reason is stored", |error| &error.msg));
     }
 }
 
 /// Prints that deployments are currently refused, and the reason.
 fn print_refusal(why: &str, error: &ErrorBody) {
-    say!(
-        "{} deployments are refused, since {why}:",
-        terminal::style_failure("✗")
-    );
-    let lines = error.msg.lines();
-    lines.for_each(|line| say!("    {}", escape_control(line)));
+    let mark = style_failure("✗");
+    say!("{mark} deployments are refused, since {why}:");
+    print_indented(&error.msg);
 }
 
 /// Prints the configuration as `puppet-code print-config` does.
 pub(super) fn print_config(connection: &ConnectionFlags) -> VerbResult {
     let settings = connection.settings()?;
-    json(&object!({
+    let document = json!({
         "service-url": settings.service_url,
         "cacert": settings.cacert,
         "token-file": settings.token_file,
-    }));
-    Ok(EXIT_SUCCESS)
+    });
+    OutputFormat::Json.present(&document, |_| ())
 }

@@ -9,10 +9,9 @@ use super::code_route;
 use super::directory::LocalCodeOptions;
 use super::display::{megabytes, short};
 use crate::client::ApiClient;
-use crate::defaults::DEPLOY_TIMEOUT;
 use crate::present::OutputOptions;
-use crate::terminal::{self, escape_control};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, table};
+use crate::terminal::{escape_control, escaped_name, style_failure};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, present};
 
 /// Arguments of `tutti code verify`.
 #[derive(Debug, clap::Args)]
@@ -39,9 +38,7 @@ pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let command = CodeVerifyCommand {
         repair: options.repair,
     };
-    let verified: CodeVerified = client
-        .post_with_timeout(&path, &command, DEPLOY_TIMEOUT)
-        .await?;
+    let verified: CodeVerified = client.post_long(&path, &command).await?;
     Ok(print(&verified, options))
 }
 
@@ -62,17 +59,26 @@ pub fn print(verified: &CodeVerified, options: &Options) -> u8 {
 fn print_table(verified: &CodeVerified, is_repair: bool) {
     let versions = &verified.versions;
     if !versions.is_empty() {
-        let heading = ["ENVIRONMENT", "VERSION", "", "STATE", "DAMAGED FILES"];
-        table::print(&heading, versions.iter().map(row).collect());
+        present::table(
+            versions,
+            &[
+                ("ENVIRONMENT", &|version| escaped_name(&version.environment)),
+                ("VERSION", &|version| short(&version.version).to_owned()),
+                ("", &|version| {
+                    if version.live { "live" } else { "" }.to_owned()
+                }),
+                ("STATE", &|version| match version.state.as_str() {
+                    "damaged" => style_failure("damaged"),
+                    state => escape_control(state),
+                }),
+                ("DAMAGED FILES", &describe_damage),
+            ],
+        );
     }
     for version in versions {
         if let Some(why) = &version.why {
-            let environment = escape_control(&version.environment);
-            say!(
-                "    {environment} {}: {}",
-                short(&version.version),
-                escape_control(why)
-            );
+            let (environment, why) = (escape_control(&version.environment), escape_control(why));
+            say!("    {environment} {}: {why}", short(&version.version));
         }
     }
     say!(
@@ -96,23 +102,10 @@ fn print_table(verified: &CodeVerified, is_repair: bool) {
     );
 }
 
-fn row(version: &CodeVerifiedVersion) -> Vec<String> {
-    let mut files = version.damaged.join(", ");
-    if version.damaged_files > version.damaged.len() {
-        files = format!(
-            "{files} and {} more",
-            version.damaged_files - version.damaged.len()
-        );
+fn describe_damage(version: &CodeVerifiedVersion) -> String {
+    let files = escape_control(&version.damaged.join(", "));
+    match version.damaged_files.saturating_sub(version.damaged.len()) {
+        0 => files,
+        more => format!("{files} and {more} more"),
     }
-    let state = match version.state.as_str() {
-        "damaged" => terminal::style_failure("damaged"),
-        state => escape_control(state),
-    };
-    vec![
-        terminal::escaped_name(&version.environment),
-        short(&version.version).to_owned(),
-        if version.live { "live" } else { "" }.to_owned(),
-        state,
-        escape_control(&files),
-    ]
 }

@@ -27,8 +27,9 @@ use self::kind::NameKind;
 use self::source::CompletionName;
 use crate::client::ApiClient;
 use crate::defaults::COMPLETION_DEADLINE;
+use crate::program_name as program_names;
 use crate::settings::ConnectionFlags;
-use crate::{program_name as program_names, terminal};
+use crate::terminal::escape_control;
 
 pub(crate) use scripts::with_names;
 
@@ -75,7 +76,7 @@ fn line(before: &str, name: &CompletionName) -> String {
     let about = name.about.lines().next().unwrap_or_default();
     match about.is_empty() {
         true => value,
-        false => format!("{value}\t{}", terminal::escape_control(about)),
+        false => format!("{value}\t{}", escape_control(about)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Requests completion names from the server. Main function: [`ask`].
+//! Requests completion names from the server. Main function: [`request_names`].
 //!
 //! Invariant: one request with few rows; names that the user may not see are not proposed, and
 //! nothing is printed.
@@ -9,7 +9,9 @@ use super::cursor::CompletionCursor;
 use super::kind::NameKind;
 use crate::client::ApiClient;
 use crate::defaults::COMPLETION_ROWS;
-use crate::{CommandFailure, task};
+use crate::schedule::SCHEDULED;
+use crate::webhook::WEBHOOKS;
+use crate::{Result, task};
 
 /// A name to propose, with a short description.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -32,85 +34,46 @@ pub(super) async fn request_names(
     cursor: &CompletionCursor<'_>,
     typed: &str,
     client: &ApiClient,
-) -> Result<Vec<CompletionName>, CommandFailure> {
+) -> Result<Vec<CompletionName>> {
     let environment = environment(cursor, client);
-    let in_environment = [("environment", environment.as_str())];
+    let in_environment = ("environment", environment.as_str());
     let rows = COMPLETION_ROWS.to_string();
-    let newest = [("limit", rows.as_str())];
-    let list = async |path: &[&str], query: &[(&str, &str)]| -> Result<Value, CommandFailure> {
-        client.get(path, query).await
-    };
-    Ok(match kind {
-        NameKind::Tasks => {
-            list_runnable(&list(&["orchestrator", "v1", "tasks"], &in_environment).await?)
-        }
-        NameKind::Plans => {
-            list_runnable(&list(&["orchestrator", "v1", "plans"], &in_environment).await?)
-        }
-        NameKind::Environments => {
-            let found = list(&["orchestrator", "v1", "environments"], &[]).await?;
-            items(
-                &found["items"],
-                |item| text(&item["name"]),
-                |_| String::new(),
-            )
-        }
-        NameKind::Nodes => nodes(typed, client).await?,
-        NameKind::NodeGroups => {
-            let found = list(&["classifier-api", "v1", "groups"], &[]).await?;
-            items(
-                &found,
-                |group| text(&group["name"]),
-                |group| text(&group["description"]),
-            )
-        }
-        NameKind::Jobs => {
-            let found = list(&["orchestrator", "v1", "jobs"], &newest).await?;
-            items(&found["items"], |job| text(&job["name"]), describe_job)
-        }
-        NameKind::PlanJobs => {
-            let found = list(&["orchestrator", "v1", "plan_jobs"], &newest).await?;
-            items(
-                &found["items"],
-                |job| text(&job["name"]),
-                |job| {
-                    format!(
-                        "{} {}",
-                        text(&job["options"]["plan_name"]),
-                        text(&job["state"])
-                    )
-                },
-            )
-        }
-        NameKind::Schedules => {
-            let found = list(
-                &["orchestrator", "v1", "scheduled_jobs", "environment_jobs"],
-                &newest,
-            )
-            .await?;
-            items(
-                &found["items"],
-                |job| text(&job["name"]),
-                |job| text(&job["description"]),
-            )
-        }
-        NameKind::Webhooks => {
-            let found = list(&["tutti", "v1", "webhooks"], &[]).await?;
-            items(&found["items"], last_segment, |hook| {
-                text(&hook["description"])
-            })
-        }
+    let newest = ("limit", rows.as_str());
+    let (path, query): (&[&str], _) = match kind {
+        NameKind::Tasks => (&["orchestrator", "v1", "tasks"], Some(in_environment)),
+        NameKind::Plans => (&["orchestrator", "v1", "plans"], Some(in_environment)),
+        NameKind::Environments => (&["orchestrator", "v1", "environments"], None),
+        NameKind::NodeGroups => (&["classifier-api", "v1", "groups"], None),
+        NameKind::Jobs => (&["orchestrator", "v1", "jobs"], Some(newest)),
+        NameKind::PlanJobs => (&["orchestrator", "v1", "plan_jobs"], Some(newest)),
+        NameKind::Schedules => (&SCHEDULED, Some(newest)),
+        NameKind::Webhooks => (&WEBHOOKS, None),
+        NameKind::Nodes => return nodes(typed, client).await,
         NameKind::TaskParameters => {
-            parameters(cursor.value_of("task"), "tasks", &environment, client).await?
+            return parameters(cursor.value_of("task"), "tasks", &environment, client).await;
         }
         NameKind::PlanParameters => {
-            parameters(cursor.value_of("plan"), "plans", &environment, client).await?
+            return parameters(cursor.value_of("plan"), "plans", &environment, client).await;
         }
+    };
+    let found: Value = client.get(path, query.as_slice()).await?;
+    let list = found.get("items").unwrap_or(&found);
+    Ok(match kind {
+        NameKind::Tasks | NameKind::Plans => list_runnable(list),
+        NameKind::Environments => items(list, |item| text(&item["name"]), |_| String::new()),
+        NameKind::Jobs => items(list, |job| text(&job["name"]), describe_job),
+        NameKind::PlanJobs => items(list, |job| text(&job["name"]), describe_plan_job),
+        NameKind::Webhooks => items(list, last_segment, |hook| text(&hook["description"])),
+        _ => items(
+            list,
+            |item| text(&item["name"]),
+            |item| text(&item["description"]),
+        ),
     })
 }
 
 /// Nodes whose certname starts with the typed text, of all that the server knows.
-async fn nodes(typed: &str, client: &ApiClient) -> Result<Vec<CompletionName>, CommandFailure> {
+async fn nodes(typed: &str, client: &ApiClient) -> Result<Vec<CompletionName>> {
     let begins = format!("^{}", escape_regex(typed));
     let query = json!({
         "query": ["from", "nodes", ["extract", ["certname"], ["~", "certname", begins]],
@@ -143,7 +106,7 @@ async fn parameters(
     kind: &str,
     environment: &str,
     client: &ApiClient,
-) -> Result<Vec<CompletionName>, CommandFailure> {
+) -> Result<Vec<CompletionName>> {
     let Some(name) = name else {
         return Ok(Vec::new());
     };
@@ -163,14 +126,15 @@ async fn parameters(
 
 /// Tasks and plans that the user may run and that have no error.
 fn list_runnable(list: &Value) -> Vec<CompletionName> {
-    let items = list["items"].as_array().into_iter().flatten();
-    let may_run = items.filter(|item| item["permitted"] == true && item["error"].is_null());
-    may_run
-        .map(|item| CompletionName {
-            value: text(&item["name"]),
-            about: text(&item["description"]),
-        })
-        .collect()
+    let mut list = list.clone();
+    if let Some(items) = list.as_array_mut() {
+        items.retain(|item| item["permitted"] == true && item["error"].is_null());
+    }
+    items(
+        &list,
+        |item| text(&item["name"]),
+        |item| text(&item["description"]),
+    )
 }
 
 fn items(
@@ -179,12 +143,16 @@ fn items(
     about: impl Fn(&Value) -> String,
 ) -> Vec<CompletionName> {
     let items = list.as_array().into_iter().flatten();
-    items
-        .map(|item| CompletionName {
-            value: value(item),
-            about: about(item),
-        })
-        .collect()
+    let name = |item| CompletionName {
+        value: value(item),
+        about: about(item),
+    };
+    items.map(name).collect()
+}
+
+fn describe_plan_job(job: &Value) -> String {
+    let name = text(&job["options"]["plan_name"]);
+    format!("{name} {}", text(&job["state"]))
 }
 
 fn describe_job(job: &Value) -> String {

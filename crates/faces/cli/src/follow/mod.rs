@@ -17,10 +17,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::client::ApiClient;
 use crate::stream::{EventStream, StreamItem};
+use crate::terminal::{
+    escape_control, escaped_name, style_failure, style_heading, style_state, style_success,
+    style_warning,
+};
 use crate::values::{duration, result_lines};
 use crate::{
-    CommandFailure, EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, ProgramName,
-    VerbResult, present, terminal,
+    CommandFailure, EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, ProgramName, Result,
+    VerbResult, present,
 };
 
 use code::CodeVersionCounts;
@@ -34,14 +38,43 @@ const FAILED_SHOWN: usize = 20;
 /// With fewer nodes, the failures are still on the screen.
 const NODES_FOR_A_LIST: u64 = 10;
 
+/// A job that a verb created.
+pub(crate) struct JobStart<'a> {
+    pub(crate) number: &'a str,
+    /// The kind in the line under the names of Puppet Enterprise's tools.
+    pub(crate) kind: &'a str,
+    /// The work and the targets, for the announcement.
+    pub(crate) what: &'a str,
+    /// True if only the number is to be printed.
+    pub(crate) no_wait: bool,
+    pub(crate) format: OutputFormat,
+}
+
+impl JobStart<'_> {
+    /// Announces the job and watches it to its end.
+    pub(crate) async fn follow(self, client: &ApiClient) -> VerbResult {
+        let (number, what) = (self.number, self.what);
+        if self.no_wait {
+            say!("{number}");
+            return Ok(EXIT_SUCCESS);
+        }
+        if self.format == OutputFormat::Human {
+            match client.name {
+                ProgramName::Puppet => say!("Starting {} ...", self.kind),
+                ProgramName::Tutti => say!("Job {}: {what}\n", style_heading(number)),
+            }
+        }
+        follow(client, number, self.format).await
+    }
+}
+
 /// Watches job `number` to its end, prints the result and returns the exit code.
 pub(crate) async fn follow(client: &ApiClient, number: &str, format: OutputFormat) -> VerbResult {
     let job = fetch_job(client, number).await?;
     let mut view = JobView::new(&job, format, client.name);
     if view.human && client.name == ProgramName::Puppet {
-        puppet_output::job_created_lines(&job)
-            .iter()
-            .for_each(|line| say!("{line}"));
+        let lines = puppet_output::job_created_lines(&job);
+        lines.iter().for_each(|line| say!("{line}"));
     }
     match follow_until_end(client, number, &mut view).await? {
         JobWatchEnd::Detached => Ok(EXIT_ERROR),
@@ -71,12 +104,10 @@ async fn follow_until_end(
     client: &ApiClient,
     number: &str,
     view: &mut JobView,
-) -> Result<JobWatchEnd, CommandFailure> {
+) -> Result<JobWatchEnd> {
     let mut stream = EventStream::new(client, number);
     // One for the whole time: a Ctrl-C between two waits is not lost.
-    let interrupt = signal(SignalKind::interrupt());
-    let mut interrupt = interrupt
-        .map_err(|error| CommandFailure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
+    let mut interrupt = catch_interrupt()?;
     let mut asked = false;
     loop {
         let item = tokio::select! {
@@ -110,6 +141,12 @@ async fn follow_until_end(
     Ok(JobWatchEnd::Over)
 }
 
+/// The signal of Ctrl-C.
+pub(crate) fn catch_interrupt() -> Result<Signal> {
+    signal(SignalKind::interrupt())
+        .map_err(|error| CommandFailure::Usage(format!("cannot catch Ctrl-C: {error}")))
+}
+
 /// Adds to a failure to watch that the job goes on.
 fn with_running_job_hint(failure: CommandFailure, number: &str) -> CommandFailure {
     match failure {
@@ -131,7 +168,7 @@ async fn stop(client: &ApiClient, number: &str, view: &JobView, interrupt: &mut 
         force: false,
     };
     let path = ["orchestrator", "v1", "command", "stop"];
-    let reply: Result<StopReply, CommandFailure> = tokio::select! {
+    let reply: Result<StopReply> = tokio::select! {
         reply = client.post(&path, &command) => reply,
         _ = interrupt.recv() => return true,
     };
@@ -176,7 +213,11 @@ impl JobView {
 
     fn print_note(&self, text: &str) {
         self.progress
-            .print_above(|| anstream::eprintln!("{}", terminal::style_warning(text)));
+            .print_above(|| anstream::eprintln!("{}", style_warning(text)));
+    }
+
+    fn print(&self, text: &str) {
+        self.progress.print_above(|| say!("{text}"));
     }
 
     fn output(&mut self, output: &LiveOutput) {
@@ -188,26 +229,19 @@ impl JobView {
             // Puppet's own client prints output when the node has ended.
             return;
         }
-        for line in lines {
-            self.progress.print_above(|| say!("{line}"));
-        }
+        lines.iter().for_each(|line| self.print(line));
     }
 
     fn event(&mut self, event: &Event) {
-        let node = event
-            .details
-            .get("node")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let node = event.details.get("node").and_then(Value::as_str);
+        let node = node.unwrap_or_default();
         match event.kind.as_str() {
             "node_running" => {
                 self.progress.count_started();
                 if self.human && self.puppet {
-                    self.progress
-                        .print_above(|| say!("{}", puppet::start_line(node)));
+                    self.print(&puppet::start_line(node));
                 } else if self.human && self.name == ProgramName::Puppet {
-                    self.progress
-                        .print_above(|| say!("{}", puppet_output::node_started_line(node)));
+                    self.print(&puppet_output::node_started_line(node));
                 }
             }
             "node_finished" | "node_failed" | "node_errored" | "node_skipped" => {
@@ -217,19 +251,18 @@ impl JobView {
                     let rest = self.lines.finish(node);
                     let ran = NodeRun::from_event(node, event).without_seen_messages(rest.errors);
                     self.code.count_run(ran.result());
-                    let lines = [rest.lines, ran.lines()].concat();
-                    self.progress.print_above(|| say!("{}", lines.join("\n")));
+                    self.print(&[rest.lines, ran.lines()].concat().join("\n"));
                 } else if self.human {
                     self.handle_node_end(node, event, succeeded);
                 }
             }
             "batch_started" | "batch_finished" | "rollout_halted" if self.human => {
-                let text = terminal::escape_control(&event.message);
+                let text = escape_control(&event.message);
                 let text = match event.kind.as_str() {
-                    "rollout_halted" => terminal::style_failure(text),
-                    _ => terminal::style_heading(text),
+                    "rollout_halted" => style_failure(text),
+                    _ => style_heading(text),
                 };
-                self.progress.print_above(|| say!("{text}"));
+                self.print(&text);
             }
             _ => {}
         }
@@ -241,40 +274,24 @@ impl JobView {
         if self.name == ProgramName::Puppet {
             let state = event.kind.strip_prefix("node_").unwrap_or(&event.kind);
             let lines = puppet_output::node_ended_lines(node, state, result, &event.message);
-            self.progress.print_above(|| say!("{}", lines.join("\n")));
-            return;
+            return self.print(&lines.join("\n"));
         }
         let (mark, word) = match event.kind.as_str() {
-            "node_finished" => (
-                terminal::style_success("✓"),
-                terminal::style_success("finished"),
-            ),
-            "node_failed" => (
-                terminal::style_failure("✗"),
-                terminal::style_failure("failed"),
-            ),
-            "node_errored" => (
-                terminal::style_failure("✗"),
-                terminal::style_failure("errored"),
-            ),
-            _ => (
-                terminal::style_warning("-"),
-                terminal::style_warning("skipped"),
-            ),
+            "node_finished" => (style_success("✓"), style_success("finished")),
+            "node_failed" => (style_failure("✗"), style_failure("failed")),
+            "node_errored" => (style_failure("✗"), style_failure("errored")),
+            _ => (style_warning("-"), style_warning("skipped")),
         };
         let mut shown = rest.lines.clone();
-        shown.push(format!("{mark} {} {word}", terminal::escaped_name(node)));
+        shown.push(format!("{mark} {} {word}", escaped_name(node)));
         let result = rest.without_seen_output(result);
         if !result.is_null() {
-            shown.extend(
-                result_lines(&result)
-                    .iter()
-                    .map(|line| format!("    {line}")),
-            );
+            let lines = result_lines(&result).into_iter();
+            shown.extend(lines.map(|line| format!("    {line}")));
         } else if !succeeded {
-            shown.push(format!("    {}", terminal::escape_control(&event.message)));
+            shown.push(format!("    {}", escape_control(&event.message)));
         }
-        self.progress.print_above(|| say!("{}", shown.join("\n")));
+        self.print(&shown.join("\n"));
     }
 
     fn finish(&self) {
@@ -315,21 +332,20 @@ fn exit_code(job: &Job) -> u8 {
     }
 }
 
-async fn print_human_summary(client: &ApiClient, job: &Job) -> Result<(), CommandFailure> {
+async fn print_human_summary(client: &ApiClient, job: &Job) -> Result<()> {
     if client.name == ProgramName::Puppet {
         say!("");
-        puppet_output::job_completed_lines(job)
-            .iter()
-            .for_each(|line| say!("{line}"));
+        let lines = puppet_output::job_completed_lines(job);
+        lines.iter().for_each(|line| say!("{line}"));
         return Ok(());
     }
     let states = job.node_states.clone().unwrap_or_default();
     let good = states.get("finished").copied().unwrap_or(0);
-    let word = terminal::style_state(&job.state);
+    let word = style_state(&job.state);
     let took = duration(job.duration.unwrap_or(0.0));
     say!(
         "\nJob {} {word}: {good} of {} nodes succeeded in {took}",
-        terminal::escape_control(&job.name),
+        escape_control(&job.name),
         job.node_count
     );
     let other: Vec<_> = states
@@ -341,7 +357,7 @@ async fn print_human_summary(client: &ApiClient, job: &Job) -> Result<(), Comman
     }
     let counts: Vec<_> = other
         .iter()
-        .map(|(state, count)| format!("{count} {}", terminal::style_state(state)))
+        .map(|(state, count)| format!("{count} {}", style_state(state)))
         .collect();
     say!("{}", counts.join(", "));
     if job.node_count > NODES_FOR_A_LIST {
@@ -354,7 +370,7 @@ async fn print_failed_nodes(
     client: &ApiClient,
     job: &Job,
     states: &[(&String, &u64)],
-) -> Result<(), CommandFailure> {
+) -> Result<()> {
     let mut room = FAILED_SHOWN;
     for (state, _) in states {
         if room == 0 {
@@ -366,15 +382,11 @@ async fn print_failed_nodes(
         let nodes: JobNodes = client.get(&path, &query).await?;
         room = room.saturating_sub(nodes.items.len());
         for node in nodes.items {
-            say!(
-                "  {}  {}",
-                terminal::escaped_name(&node.name),
-                failure_reason(&node)
-            );
+            say!("  {}  {}", escaped_name(&node.name), failure_reason(&node));
         }
     }
     if room == 0 {
-        let name = terminal::escape_control(&job.name);
+        let name = escape_control(&job.name);
         say!("  … all of them: tutti job show {name}");
     }
     Ok(())
@@ -387,7 +399,7 @@ fn failure_reason(node: &JobNode) -> String {
         .as_ref()
         .and_then(|result| result["_error"]["msg"].as_str());
     let message = error.or_else(|| node.details.get("message").and_then(Value::as_str));
-    terminal::escape_control(
+    escape_control(
         message
             .unwrap_or_default()
             .lines()
@@ -396,16 +408,13 @@ fn failure_reason(node: &JobNode) -> String {
     )
 }
 
-pub(crate) async fn fetch_job(client: &ApiClient, number: &str) -> Result<Job, CommandFailure> {
+pub(crate) async fn fetch_job(client: &ApiClient, number: &str) -> Result<Job> {
     let path = ["orchestrator", "v1", "jobs", number];
     client.get(&path, &[]).await
 }
 
 /// All nodes of the job.
-pub(crate) async fn all_nodes(
-    client: &ApiClient,
-    number: &str,
-) -> Result<Vec<JobNode>, CommandFailure> {
+pub(crate) async fn all_nodes(client: &ApiClient, number: &str) -> Result<Vec<JobNode>> {
     nodes_in(client, number, None).await
 }
 
@@ -414,7 +423,7 @@ pub(crate) async fn nodes_in(
     client: &ApiClient,
     number: &str,
     state: Option<&str>,
-) -> Result<Vec<JobNode>, CommandFailure> {
+) -> Result<Vec<JobNode>> {
     let path = ["orchestrator", "v1", "jobs", number, "nodes"];
     let items = |page: JobNodes| page.items;
     client.all_pages(&path, state, items).await

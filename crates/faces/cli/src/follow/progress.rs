@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::last_line::ProgressLineTerminal;
-use crate::terminal;
+use crate::terminal::{self, style_failure};
 
 /// Fewest nodes for which a bar is drawn.
 const NODES_FOR_A_BAR: u64 = 2;
@@ -78,7 +78,7 @@ impl JobProgress {
         if self.failed > 0 {
             message = format!(
                 "{message}, {}",
-                terminal::style_failure(format!("{} failed", self.failed))
+                style_failure(format!("{} failed", self.failed))
             );
         }
         self.bar.set_message(message);

@@ -6,7 +6,10 @@ use api_types::{Event, JobNode};
 use serde_json::Value;
 
 use super::code::RunVersion;
-use crate::terminal::{self, escape_control, style_dim};
+use crate::terminal::{
+    error_output, escape_control, escaped_name, style_dim, style_failure, style_name, style_noop,
+    style_success, style_warning,
+};
 
 /// Resources shown of one node while a job runs; `job show` shows all.
 const RESOURCES_LIVE: usize = 10;
@@ -29,7 +32,7 @@ pub(crate) struct NodeRun<'a> {
 
 /// The line for a node that starts.
 pub(crate) fn start_line(node: &str) -> String {
-    format!("Started puppet run on {} ...", terminal::escaped_name(node))
+    format!("Started puppet run on {} ...", escaped_name(node))
 }
 
 // === impl Ran ===
@@ -98,7 +101,7 @@ impl<'a> NodeRun<'a> {
     }
 
     fn headline(&self) -> String {
-        let node = terminal::escaped_name(self.node);
+        let node = escaped_name(self.node);
         let why = match &self.message {
             Some(message) => format!(": {}", escape_control(message)),
             None => String::new(),
@@ -106,20 +109,17 @@ impl<'a> NodeRun<'a> {
         match self.state {
             "finished" => format!(
                 "{} Finished node {node} - {} ({})",
-                terminal::style_success("✓"),
-                terminal::style_success("SUCCESS!"),
+                style_success("✓"),
+                style_success("SUCCESS!"),
                 escape_control(self.result["status"].as_str().unwrap_or("no status")),
             ),
             "failed" => format!(
                 "{} Finished node {node} - {}{why}",
-                terminal::style_failure("✗"),
-                terminal::style_failure("FAILURE!")
+                style_failure("✗"),
+                style_failure("FAILURE!")
             ),
-            "errored" => format!(
-                "{} Error running puppet on {node}{why}",
-                terminal::style_failure("✗")
-            ),
-            _ => format!("{} Skipped node {node}{why}", terminal::style_warning("-")),
+            "errored" => format!("{} Error running puppet on {node}{why}", style_failure("✗")),
+            _ => format!("{} Skipped node {node}{why}", style_warning("-")),
         }
     }
 
@@ -197,7 +197,7 @@ impl<'a> NodeRun<'a> {
         let new = texts.filter(|text| !told.contains(text) && !was_seen(text));
         new.take(ERRORS)
             .flat_map(str::lines)
-            .map(|line| terminal::error_output(escape_control(line)))
+            .map(|line| error_output(escape_control(line)))
             .collect()
     }
 
@@ -258,11 +258,11 @@ fn format_kind_count(kind: &str, count: u64) -> String {
 /// The colour for a status of resource events.
 fn colour_of_status(kind: &str, text: &str) -> String {
     match kind {
-        "failed" => terminal::style_failure(text),
-        "changed" => terminal::style_name(text),
-        "unchanged" => terminal::style_success(text),
-        "skipped" => terminal::style_warning(text),
-        "noop" | WOULD_CHANGE => terminal::style_noop(text),
+        "failed" => style_failure(text),
+        "changed" => style_name(text),
+        "unchanged" => style_success(text),
+        "skipped" => style_warning(text),
+        "noop" | WOULD_CHANGE => style_noop(text),
         _ => text.to_owned(),
     }
 }

@@ -5,7 +5,7 @@
 use api_types::Job;
 use serde_json::Value;
 
-use crate::terminal::{self, escape_control};
+use crate::terminal::{escape_control, escaped_name, style_failure, style_success, style_warning};
 use crate::values::result_lines;
 
 /// The lines of a new job.
@@ -19,7 +19,7 @@ pub(super) fn job_created_lines(job: &Job) -> [String; 3] {
 
 /// The line of a node that starts.
 pub(super) fn node_started_line(node: &str) -> String {
-    format!("Started on {} ...", terminal::escaped_name(node))
+    format!("Started on {} ...", escaped_name(node))
 }
 
 /// The lines of a node that ended in `state`.
@@ -30,11 +30,11 @@ pub(super) fn node_ended_lines(
     message: &str,
 ) -> Vec<String> {
     let word = match state {
-        "finished" => terminal::style_success("Finished"),
-        "skipped" => terminal::style_warning("Skipped"),
-        _ => terminal::style_failure("Failed"),
+        "finished" => style_success("Finished"),
+        "skipped" => style_warning("Skipped"),
+        _ => style_failure("Failed"),
     };
-    let mut lines = vec![format!("{word} on node {}", terminal::escaped_name(node))];
+    let mut lines = vec![format!("{word} on node {}", escaped_name(node))];
     let output = result
         .get("_output")
         .and_then(Value::as_str)

@@ -8,7 +8,7 @@ use crate::defaults::JOBS_SHOWN;
 use crate::present::OutputOptions;
 use crate::terminal::{escape_control, style_dim, style_state};
 use crate::values::{duration, or_empty};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, VerbResult, plan};
+use crate::{EXIT_SUCCESS, OutputFormat, Result, VerbResult, plan};
 
 /// Arguments of `tutti job list`.
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ pub(crate) async fn fetch_newest(
     client: &ApiClient,
     limit: u64,
     filter: &JobFilter,
-) -> Result<JobList, CommandFailure> {
+) -> Result<JobList> {
     let limit = limit.to_string();
     let mut query = vec![
         ("order_by", "name"),

@@ -41,7 +41,13 @@ Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
     Show(show::Options),
     /// Stop a job: no more nodes start; with --force, running actions are killed too
     #[command(after_long_help = "Example:\n  tutti job stop 81 --force")]
-    Stop(stop::Options),
+    Stop {
+        /// Number of the job
+        job: String,
+        /// Kill running actions, with every process that they started
+        #[arg(long)]
+        force: bool,
+    },
 }
 
 pub(crate) async fn run(verb: JobVerb, client: &ApiClient) -> VerbResult {
@@ -50,6 +56,6 @@ pub(crate) async fn run(verb: JobVerb, client: &ApiClient) -> VerbResult {
         JobVerb::Plan(options) => plan::run(&options, client).await,
         JobVerb::List(options) => list::run(&options, client).await,
         JobVerb::Show(options) => Box::pin(show::run(&options, client)).await,
-        JobVerb::Stop(options) => stop::run(options, client).await,
+        JobVerb::Stop { job, force } => stop::run(job, force, client).await,
     }
 }

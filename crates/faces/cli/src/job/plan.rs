@@ -12,11 +12,12 @@ use serde_json::{Value, json};
 
 use super::puppet::{PuppetRunTargets, describe_environment};
 use crate::client::ApiClient;
+use crate::failure::usage;
 use crate::present::{Column, Fields, OutputOptions};
 use crate::rollout::{self, RolloutArguments};
-use crate::terminal::{self, escaped_name};
+use crate::terminal::{escaped_name, style_failure, style_success};
 use crate::values::or_empty;
-use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, node_group, present};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Result, VerbResult, node_group, present};
 
 /// Arguments of `tutti job plan`.
 #[derive(Debug, clap::Args)]
@@ -135,8 +136,8 @@ impl PuppetRunPreview {
         let mut columns: Vec<Column<'_, (InventoryItem, Option<usize>)>> = vec![
             ("NODE", &|(item, _)| escaped_name(&item.name)),
             ("CONNECTED", &|(item, _)| match item.connected {
-                true => terminal::style_success("yes"),
-                false => terminal::style_failure("no"),
+                true => style_success("yes"),
+                false => style_failure("no"),
             }),
         ];
         if batches.is_some() {
@@ -147,7 +148,7 @@ impl PuppetRunPreview {
 }
 
 /// The nodes of a scope, from the routes that resolve it.
-async fn certnames(client: &ApiClient, scope: Scope) -> Result<Vec<String>, CommandFailure> {
+async fn certnames(client: &ApiClient, scope: Scope) -> Result<Vec<String>> {
     if let Some(nodes) = scope.nodes {
         return Ok(nodes);
     }
@@ -155,9 +156,7 @@ async fn certnames(client: &ApiClient, scope: Scope) -> Result<Vec<String>, Comm
         (Some(query), _) => query,
         (None, Some(group)) => group_query(client, &group).await?,
         (None, None) => {
-            return Err(CommandFailure::Usage(
-                "applications are not there yet; name nodes, a query or a node group".to_owned(),
-            ));
+            return usage("applications are not there yet; name nodes, a query or a node group");
         }
     };
     let query = PuppetDbQuery {
@@ -170,25 +169,24 @@ async fn certnames(client: &ApiClient, scope: Scope) -> Result<Vec<String>, Comm
         .filter_map(|row| row["certname"].as_str().map(str::to_owned))
         .collect();
     if names.is_empty() {
-        return Err(CommandFailure::Usage(match rows.is_empty() {
+        return usage(match rows.is_empty() {
             true => "no node fits".to_owned(),
             false => "the query's rows have no certname; ask for it, as in nodes[certname] { … }"
                 .to_owned(),
-        }));
+        });
     }
     Ok(names)
 }
 
-async fn group_query(client: &ApiClient, group: &str) -> Result<Value, CommandFailure> {
+async fn group_query(client: &ApiClient, group: &str) -> Result<Value> {
     let path = node_group::find::route([group, "rules"]);
     let rules: NodeGroupRules = client.get(&path, &[]).await?;
     let translated = rules.translated.inventory_query_format;
     let Some(condition) = translated.filter(|query| !query.is_null()) else {
-        return Err(CommandFailure::Usage(
+        return usage(
             "the node group has no rule of its own, or one that is no query; so it has no nodes \
-             that could be asked for"
-                .to_owned(),
-        ));
+             that could be asked for",
+        );
     };
     Ok(json!([
         "from",

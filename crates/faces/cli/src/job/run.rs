@@ -1,12 +1,14 @@
-//! `tutti job run`: run Puppet on nodes. Main type: [`ConfigFileKeys`].
+//! `tutti job run`: run Puppet on nodes. Main type: [`Options`].
 
 use api_types::{DeployCommand, JobCreated};
 
 use super::puppet::{PuppetRunFlags, PuppetRunTargets};
+use crate::VerbResult;
 use crate::client::ApiClient;
+use crate::follow::JobStart;
 use crate::present::OutputOptions;
-use crate::rollout::RolloutArguments;
-use crate::{EXIT_SUCCESS, OutputFormat, ProgramName, VerbResult, follow, terminal};
+use crate::rollout::JobLimits;
+use crate::terminal::{escape_control, style_heading};
 
 /// Arguments of `tutti job run`.
 #[derive(Debug, clap::Args)]
@@ -15,14 +17,8 @@ pub struct Options {
     place: PuppetRunTargets,
     #[command(flatten)]
     flags: PuppetRunFlags,
-    /// Number of nodes at once [default: the server's limit]
-    #[arg(long, value_name = "N", value_parser = crate::duration::parse_node_count)]
-    concurrency: Option<u32>,
     #[command(flatten)]
-    rollout: RolloutArguments,
-    /// Time limit for one node: seconds, or 15m, 4h, 1d
-    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_seconds)]
-    timeout: Option<u64>,
+    limits: JobLimits,
     /// Reason, stored with the job
     #[arg(long)]
     description: Option<String>,
@@ -38,11 +34,11 @@ pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let told = options.place.targets.describe_targets(&scope);
     let (environment, enforce_environment) = options.place.environment(client);
     let command = DeployCommand {
-        concurrency: options.concurrency,
-        batch: options.rollout.batch,
-        pause_between_batches: options.rollout.pause_between_batches,
-        max_failures: options.rollout.max_failures,
-        timeout: options.timeout,
+        concurrency: options.limits.concurrency,
+        batch: options.limits.rollout.batch,
+        pause_between_batches: options.limits.rollout.pause_between_batches,
+        max_failures: options.limits.rollout.max_failures,
+        timeout: options.limits.timeout,
         description: options.description.unwrap_or_default(),
         ..options
             .flags
@@ -50,21 +46,6 @@ pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     };
     let path = ["orchestrator", "v1", "command", "deploy"];
     let created: JobCreated = client.post(&path, &command).await?;
-    let number = created.job.name;
-    if options.no_wait {
-        say!("{number}");
-        return Ok(EXIT_SUCCESS);
-    }
-    let format = options.shown.format;
-    if format == OutputFormat::Human && client.name == ProgramName::Puppet {
-        say!("Starting deployment ...");
-    } else if format == OutputFormat::Human {
-        announce(&command, &told, &number);
-    }
-    follow::follow(client, &number, format).await
-}
-
-fn announce(command: &DeployCommand, told: &str, number: &str) {
     let mode = match (command.noop, command.no_noop) {
         (true, _) => " (noop)",
         (_, true) => " (not noop)",
@@ -72,11 +53,15 @@ fn announce(command: &DeployCommand, told: &str, number: &str) {
     };
     let environment = match command.environment.as_str() {
         "" => "each node in its own environment".to_owned(),
-        name => format!("environment {}", terminal::escape_control(name)),
+        name => format!("environment {}", escape_control(name)),
     };
-    say!(
-        "Job {}: {}{mode} on {told}, {environment}\n",
-        terminal::style_heading(number),
-        terminal::style_heading("Puppet run"),
-    );
+    let run = style_heading("Puppet run");
+    let started = JobStart {
+        number: &created.job.name,
+        kind: "deployment",
+        what: &format!("{run}{mode} on {told}, {environment}"),
+        no_wait: options.no_wait,
+        format: options.shown.format,
+    };
+    started.follow(client).await
 }

@@ -13,7 +13,7 @@ use crate::follow::{all_nodes, fetch_job, follow, is_puppet, nodes_in};
 use crate::present::{Fields, OutputOptions};
 use crate::terminal::{error_output, escape_control, escaped_name, style_dim, style_state};
 use crate::values::{duration, or_empty, result_lines};
-use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, rollout};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Result, VerbResult, rollout};
 
 /// Arguments of `tutti job show`.
 #[derive(Debug, clap::Args)]
@@ -57,11 +57,7 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
 }
 
 /// The nodes of the job, all or those in some states.
-async fn nodes(
-    client: &ApiClient,
-    number: &str,
-    states: &[String],
-) -> Result<Vec<JobNode>, CommandFailure> {
+async fn nodes(client: &ApiClient, number: &str, states: &[String]) -> Result<Vec<JobNode>> {
     if states.is_empty() {
         return all_nodes(client, number).await;
     }

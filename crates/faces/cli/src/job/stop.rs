@@ -1,38 +1,23 @@
-//! `tutti job stop ID`. Main type: [`ConfigFileKeys`].
+//! `tutti job stop ID`. Main function: [`run`].
 
 use api_types::{StopCommand, StopReply};
 
 use crate::client::ApiClient;
-use crate::{EXIT_SUCCESS, VerbResult, terminal};
+use crate::terminal::escape_control;
+use crate::{EXIT_SUCCESS, VerbResult};
 
-/// Arguments of `tutti job stop`.
-#[derive(Debug, clap::Args)]
-pub struct Options {
-    /// Number of the job
-    job: String,
-    /// Kill running actions, with every process that they started
-    #[arg(long)]
-    force: bool,
-}
-
-pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
-    let command = StopCommand {
-        job: options.job,
-        force: options.force,
-    };
-    let reply: StopReply = client
-        .post(&["orchestrator", "v1", "command", "stop"], &command)
-        .await?;
+pub(crate) async fn run(job: String, force: bool, client: &ApiClient) -> VerbResult {
+    let path = ["orchestrator", "v1", "command", "stop"];
+    let reply: StopReply = client.post(&path, &StopCommand { job, force }).await?;
     let nodes = reply.job.nodes;
-    let name = terminal::escape_control(&reply.job.name);
+    let name = escape_control(&reply.job.name);
     if nodes.running + nodes.new == 0 {
         say!("Job {name}: no node is waiting or running");
         return Ok(EXIT_SUCCESS);
     }
     say!(
-        "Stopping job {}{}: {} running, {} not started, {} finished, {} failed, {} errored, {} skipped",
-        name,
-        if options.force { " by force" } else { "" },
+        "Stopping job {name}{}: {} running, {} not started, {} finished, {} failed, {} errored, {} skipped",
+        if force { " by force" } else { "" },
         nodes.running,
         nodes.new,
         nodes.finished,

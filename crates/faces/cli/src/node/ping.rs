@@ -5,7 +5,8 @@ use api_types::{PingCommand, PingItem, PingReply};
 use crate::client::ApiClient;
 use crate::present::OutputOptions;
 use crate::targets::NodeNames;
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, terminal};
+use crate::terminal::{escape_control, escaped_name, style_failure, style_success};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult};
 
 /// Arguments of `tutti node ping`.
 #[derive(Debug, clap::Args)]
@@ -27,13 +28,13 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
 }
 
 fn print(item: &PingItem) {
-    let name = terminal::escaped_name(&item.name);
+    let name = escaped_name(&item.name);
     match item.duration_ms.filter(|_| item.replied) {
-        Some(ms) => say!("{} {name}  {ms:.2} ms", terminal::style_success("✓")),
+        Some(ms) => say!("{} {name}  {ms:.2} ms", style_success("✓")),
         None => {
             let why = item.error.as_deref().unwrap_or("no answer");
-            let why = terminal::escape_control(why);
-            say!("{} {name}  {why}", terminal::style_failure("✗"));
+            let why = escape_control(why);
+            say!("{} {name}  {why}", style_failure("✗"));
         }
     }
 }

@@ -16,7 +16,9 @@ use crate::terminal::{
     style_success,
 };
 use crate::values::or_empty;
-use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, present, targets};
+use crate::{
+    CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, Result, VerbResult, present, targets,
+};
 
 /// Arguments of `tutti node show`.
 #[derive(Debug, clap::Args)]
@@ -90,7 +92,7 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
 }
 
 /// `None` for a part that this user may not see, or that this server does not have.
-fn allow_missing<T>(part: Result<T, CommandFailure>) -> Result<Option<T>, CommandFailure> {
+fn allow_missing<T>(part: Result<T>) -> Result<Option<T>> {
     match part {
         Ok(part) => Ok(Some(part)),
         Err(CommandFailure::Refused {
@@ -101,10 +103,7 @@ fn allow_missing<T>(part: Result<T, CommandFailure>) -> Result<Option<T>, Comman
     }
 }
 
-async fn classification(
-    client: &ApiClient,
-    node: &str,
-) -> Result<ClassificationSummary, CommandFailure> {
+async fn classification(client: &ApiClient, node: &str) -> Result<ClassificationSummary> {
     let groups = find::fetch_groups(client).await?;
     let path = ["classifier-api", "v1", "classified", "nodes", node];
     let told: Classified = client.post(&path, &ClassifyNode::default()).await?;
@@ -115,7 +114,7 @@ async fn classification(
     })
 }
 
-async fn facts(client: &ApiClient, node: &str) -> Result<Map<String, Value>, CommandFailure> {
+async fn facts(client: &ApiClient, node: &str) -> Result<Map<String, Value>> {
     let query = json!([
         "from",
         "facts",

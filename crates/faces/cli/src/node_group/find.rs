@@ -5,8 +5,9 @@
 use api_types::classifier::NodeGroup;
 use uuid::Uuid;
 
-use crate::CommandFailure;
+use crate::Result;
 use crate::client::{self, ApiClient};
+use crate::failure::usage;
 
 /// The segments of a route below that of all groups.
 pub(crate) fn route<const N: usize>(rest: [&str; N]) -> Vec<&str> {
@@ -14,7 +15,7 @@ pub(crate) fn route<const N: usize>(rest: [&str; N]) -> Vec<&str> {
 }
 
 /// The id of the group with this id or name.
-pub(crate) async fn resolve_id(client: &ApiClient, called: &str) -> Result<String, CommandFailure> {
+pub(crate) async fn resolve_id(client: &ApiClient, called: &str) -> Result<String> {
     if Uuid::parse_str(called).is_ok() {
         return Ok(called.to_owned());
     }
@@ -22,7 +23,7 @@ pub(crate) async fn resolve_id(client: &ApiClient, called: &str) -> Result<Strin
 }
 
 /// The group with this id or name.
-pub(crate) async fn group(client: &ApiClient, called: &str) -> Result<NodeGroup, CommandFailure> {
+pub(crate) async fn group(client: &ApiClient, called: &str) -> Result<NodeGroup> {
     if Uuid::parse_str(called).is_err() {
         return single_match(fetch_groups(client).await?, called);
     }
@@ -30,21 +31,21 @@ pub(crate) async fn group(client: &ApiClient, called: &str) -> Result<NodeGroup,
 }
 
 /// All groups that the user may see.
-pub(crate) async fn fetch_groups(client: &ApiClient) -> Result<Vec<NodeGroup>, CommandFailure> {
+pub(crate) async fn fetch_groups(client: &ApiClient) -> Result<Vec<NodeGroup>> {
     client.get(&route([]), &[]).await
 }
 
-fn single_match(groups: Vec<NodeGroup>, called: &str) -> Result<NodeGroup, CommandFailure> {
+fn single_match(groups: Vec<NodeGroup>, called: &str) -> Result<NodeGroup> {
     let mut fitting = groups.into_iter().filter(|group| group.name == called);
     match (fitting.next(), fitting.next()) {
         (Some(group), None) => Ok(group),
-        (None, _) => Err(CommandFailure::Usage(format!(
+        (None, _) => usage(format!(
             "there is no node group `{called}` that you may see; `tutti node-group list` shows them"
-        ))),
-        (Some(_), Some(_)) => Err(CommandFailure::Usage(format!(
+        )),
+        (Some(_), Some(_)) => usage(format!(
             "several node groups are called `{called}`; name one by its id, as in \
              `tutti node-group list --ids`"
-        ))),
+        )),
     }
 }
 

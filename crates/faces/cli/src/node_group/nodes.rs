@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use super::find;
 use super::read::print_part;
 use crate::client::{self, ApiClient};
+use crate::failure::usage;
 use crate::present::{Fields, OutputOptions};
 use crate::terminal::{escape_control, escaped_name};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, VerbResult, targets, values};
+use crate::{EXIT_SUCCESS, OutputFormat, VerbResult, targets, values};
 
 /// Arguments of `tutti node-group pin` and `unpin`.
 #[derive(Debug, clap::Args)]
@@ -57,8 +58,7 @@ pub(super) async fn unpin_from_all(nodes: &[String], client: &ApiClient) -> Verb
 pub(super) async fn explain(typed: &str, shown: OutputOptions, client: &ApiClient) -> VerbResult {
     let nodes = targets::nodes(client, typed).await?;
     let [node] = nodes.as_slice() else {
-        let what = format!("name one node: {typed} stands for {}", nodes.len());
-        return Err(CommandFailure::Usage(what));
+        return usage(format!("name one node: {typed} stands for {}", nodes.len()));
     };
     let path = ["classifier-api", "v1", "classified", "nodes", node];
     let known = ClassifyNode::default();

@@ -3,12 +3,13 @@
 
 use serde_json::Value;
 
-use crate::CommandFailure;
+use crate::failure::usage;
 use crate::input::{parse_json, text_or_file};
 use crate::terminal::escape_control;
+use crate::{CommandFailure, Result};
 
 /// Parses a rule in JSON, or `@FILE` that contains it.
-pub(super) fn rule(text: &str) -> Result<Value, CommandFailure> {
+pub(super) fn rule(text: &str) -> Result<Value> {
     let (place, text) = text_or_file("--rule", text)?;
     match parse_json(&place, &text)? {
         rule @ Value::Array(_) => Ok(rule),
@@ -20,7 +21,7 @@ pub(super) fn rule(text: &str) -> Result<Value, CommandFailure> {
 }
 
 /// Parses `NAME`, or `NAME={"parameter": value}`.
-pub(super) fn class(text: &str) -> Result<(String, Value), CommandFailure> {
+pub(super) fn class(text: &str) -> Result<(String, Value)> {
     let Some((name, parameters)) = text.split_once('=') else {
         return Ok((text.to_owned(), Value::Object(serde_json::Map::new())));
     };
@@ -35,11 +36,10 @@ pub(super) fn class(text: &str) -> Result<(String, Value), CommandFailure> {
 }
 
 /// Parses `NAME=VALUE`; a value that is no JSON is taken as text.
-pub(super) fn variable(text: &str) -> Result<(String, Value), CommandFailure> {
+pub(super) fn variable(text: &str) -> Result<(String, Value)> {
     let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         let text = escape_control(text);
-        let what = format!("`{text}` is not a variable; write name=value");
-        return Err(CommandFailure::Usage(what));
+        return usage(format!("`{text}` is not a variable; write name=value"));
     };
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
     Ok((name.to_owned(), value))

@@ -9,9 +9,10 @@ use uuid::Uuid;
 
 use super::{find, rule_arguments};
 use crate::client::ApiClient;
+use crate::failure::usage;
 use crate::input::read_limited;
 use crate::terminal::escape_control;
-use crate::{CommandFailure, EXIT_SUCCESS, VerbResult};
+use crate::{CommandFailure, EXIT_SUCCESS, Result, VerbResult};
 
 /// The id of the root group, the same in every classifier.
 const ROOT: &str = "00000000-0000-4000-8000-000000000000";
@@ -138,9 +139,7 @@ pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> VerbResult
         set(key, (!object.is_empty()).then_some(Value::Object(object)));
     }
     if delta.is_empty() {
-        return Err(CommandFailure::Usage(
-            "name at least one change; see --help".to_owned(),
-        ));
+        return usage("name at least one change; see --help");
     }
     let group: NodeGroup = client
         .post(&find::route([&id]), &NodeGroupDelta(delta))
@@ -173,9 +172,6 @@ pub(super) async fn import(file: &Path, client: &ApiClient) -> VerbResult {
 }
 
 /// Applies `part` to each text and collects the results into an object.
-fn objects(
-    texts: &[String],
-    part: impl Fn(&str) -> Result<(String, Value), CommandFailure>,
-) -> Result<Object, CommandFailure> {
+fn objects(texts: &[String], part: impl Fn(&str) -> Result<(String, Value)>) -> Result<Object> {
     texts.iter().map(|text| part(text)).collect()
 }

@@ -1,12 +1,12 @@
-//! `tutti plan events ID`. Main type: [`ConfigFileKeys`].
+//! `tutti plan events ID`. Main type: [`Options`].
 
 use api_types::{PlanEvent, PlanEvents};
 
 use super::{follow, preview};
 use crate::client::ApiClient;
-use crate::present::{OutputOptions, json};
-use crate::terminal::{self, escape_control, style_dim};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, VerbResult};
+use crate::present::OutputOptions;
+use crate::terminal::{escape_control, escaped_name, style_dim};
+use crate::{Result, VerbResult};
 
 /// Arguments of `tutti plan events`.
 #[derive(Debug, clap::Args)]
@@ -26,11 +26,7 @@ pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
         return follow::follow(client, &options.job, format).await;
     }
     let events = fetch_events(client, &options.job).await?;
-    match format {
-        OutputFormat::Json => json(&events),
-        OutputFormat::Human => print(&events),
-    }
-    Ok(EXIT_SUCCESS)
+    format.present(&events, |events| print(events))
 }
 
 pub(super) fn print(events: &[PlanEvent]) {
@@ -40,20 +36,17 @@ pub(super) fn print(events: &[PlanEvent]) {
             continue;
         }
         let time = style_dim(event.timestamp);
-        let kind = terminal::escaped_name(&event.kind);
+        let kind = escaped_name(&event.kind);
         say!("{time}  {kind}  {}", escape_control(&event.message));
     }
 }
 
 /// All events of a plan job, page by page.
-pub(super) async fn fetch_events(
-    client: &ApiClient,
-    number: &str,
-) -> Result<Vec<PlanEvent>, CommandFailure> {
+pub(super) async fn fetch_events(client: &ApiClient, number: &str) -> Result<Vec<PlanEvent>> {
     let mut events = Vec::new();
     let mut start = "0".to_owned();
     loop {
-        let page = page(client, number, &start).await?;
+        let page = fetch_page(client, number, &start).await?;
         if page.items.is_empty() || page.next_events.event == start {
             return Ok(events);
         }
@@ -63,16 +56,18 @@ pub(super) async fn fetch_events(
 }
 
 /// The cursor after the last event so far.
-pub(super) async fn fetch_end_cursor(
-    client: &ApiClient,
-    number: &str,
-) -> Result<String, CommandFailure> {
+pub(super) async fn fetch_end_cursor(client: &ApiClient, number: &str) -> Result<String> {
     let last = fetch_events(client, number).await?.pop();
     let next = last.and_then(|event| event.id.parse::<u64>().ok());
     Ok(next.map_or(0, |id| id.saturating_add(1)).to_string())
 }
 
-async fn page(client: &ApiClient, number: &str, start: &str) -> Result<PlanEvents, CommandFailure> {
+/// The events from a cursor on.
+pub(super) async fn fetch_page(
+    client: &ApiClient,
+    number: &str,
+    start: &str,
+) -> Result<PlanEvents> {
     let path = ["orchestrator", "v1", "plan_jobs", number, "events"];
     client.get(&path, &[("start", start)]).await
 }

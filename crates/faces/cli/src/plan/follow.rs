@@ -3,18 +3,18 @@
 //! Invariant: the first Ctrl-C asks the server to stop the plan, the second only stops watching;
 //! the plan belongs to the server and its result is the same whether it is watched or not.
 
-use api_types::{PlanAnswerCommand, PlanEvent, PlanEvents, PlanJob, PlanName, StopPlanCommand};
-use serde_json::{Value, json as object};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use api_types::{PlanAnswerCommand, PlanEvent, PlanEvents, PlanName, StopPlanCommand};
+use serde_json::{Value, json};
+use tokio::signal::unix::Signal;
 
 use super::question::PlanPrompt;
-use super::{preview, read};
+use super::{events, preview, read};
 use crate::client::ApiClient;
 use crate::defaults::{PLAN_POLL, RECONNECT_ATTEMPTS, RECONNECT_FIRST, RECONNECT_MAX};
-use crate::present::json;
-use crate::terminal::{self, escape_control, style_dim};
+use crate::follow::catch_interrupt;
+use crate::terminal::{escape_control, style_dim, style_failure, style_heading, style_warning};
 use crate::{
-    CommandFailure, EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, VerbResult,
+    CommandFailure, EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, Result, VerbResult,
 };
 
 /// The error kind if another user answered first.
@@ -32,7 +32,6 @@ pub(super) async fn follow_from(
     start: &str,
     format: OutputFormat,
 ) -> VerbResult {
-    let interrupt = signal(SignalKind::interrupt());
     let mut watch = PlanWatch {
         client,
         number,
@@ -40,8 +39,7 @@ pub(super) async fn follow_from(
         start: start.to_owned(),
         question: None,
         over: false,
-        interrupt: interrupt
-            .map_err(|error| CommandFailure::Usage(format!("cannot catch Ctrl-C: {error}")))?,
+        interrupt: catch_interrupt()?,
         asked_to_stop: false,
     };
     if watch.poll_events().await? == PlanWatchEnd::Interrupted {
@@ -51,16 +49,13 @@ pub(super) async fn follow_from(
         ));
         return Ok(EXIT_ERROR);
     }
-    let path = ["orchestrator", "v1", "plan_jobs", number];
-    let job: PlanJob = client.get(&path, &[]).await?;
-    match format {
+    let job = read::fetch_plan_job(client, number).await?;
+    if format == OutputFormat::Json && preview::is_preview(&job) {
         // The effects are in the events.
-        OutputFormat::Json if preview::is_preview(&job) => {
-            let events = super::events::fetch_events(client, number).await?;
-            json(&object!({"plan_job": job, "events": events}));
-        }
-        OutputFormat::Json => json(&job),
-        OutputFormat::Human => read::outcome(&job),
+        let events = events::fetch_events(client, number).await?;
+        format.present(&json!({"plan_job": job, "events": events}), |_| ())?;
+    } else {
+        format.present(&job, read::outcome)?;
     }
     Ok(match job.state.as_str() {
         "success" => EXIT_SUCCESS,
@@ -95,7 +90,7 @@ enum PlanWatchEnd {
 
 impl PlanWatch<'_> {
     /// Prints events up to the last one. There is no stream of plan events: they are polled.
-    async fn poll_events(&mut self) -> Result<PlanWatchEnd, CommandFailure> {
+    async fn poll_events(&mut self) -> Result<PlanWatchEnd> {
         let (client, number) = (self.client, self.number);
         loop {
             let start = self.start.clone();
@@ -107,10 +102,9 @@ impl PlanWatch<'_> {
                 },
             };
             if !events.items.is_empty() && events.next_events.event != start {
-                events
-                    .items
-                    .iter()
-                    .for_each(|event| self.handle_event(event));
+                for event in &events.items {
+                    self.handle_event(event);
+                }
                 self.start = events.next_events.event;
                 continue;
             }
@@ -134,9 +128,7 @@ impl PlanWatch<'_> {
     /// Shows an event. A resumed plan goes on after an earlier end.
     fn handle_event(&mut self, event: &PlanEvent) {
         if self.human {
-            for line in format_event(event) {
-                say!("{line}");
-            }
+            format_event(event).iter().for_each(|line| say!("{line}"));
         }
         match event.kind.as_str() {
             "plan_finished" | "plan_failed" => self.over = true,
@@ -151,11 +143,9 @@ impl PlanWatch<'_> {
     }
 
     /// Asks the question on the terminal, or prints how to answer it.
-    async fn ask(&mut self, question: PlanPrompt) -> Result<(), CommandFailure> {
+    async fn ask(&mut self, question: PlanPrompt) -> Result<()> {
         if self.human {
-            for line in question.choice_lines() {
-                say!("{line}");
-            }
+            question.print_choices();
         }
         if !(self.human && PlanPrompt::can_be_asked()) {
             print_note(&question.hint(self.number));
@@ -203,21 +193,15 @@ impl PlanWatch<'_> {
 }
 
 /// Retries while the server is unreachable: it resumes the plan after a restart.
-async fn fetch_with_retries(
-    client: &ApiClient,
-    number: &str,
-    start: &str,
-) -> Result<PlanEvents, CommandFailure> {
+async fn fetch_with_retries(client: &ApiClient, number: &str, start: &str) -> Result<PlanEvents> {
     let (mut pause, mut attempts) = (RECONNECT_FIRST, 0);
     loop {
-        let path = ["orchestrator", "v1", "plan_jobs", number, "events"];
-        match client.get(&path, &[("start", start)]).await {
+        match events::fetch_page(client, number, start).await {
             Err(CommandFailure::Unreachable { cause, .. }) if attempts < RECONNECT_ATTEMPTS => {
                 if attempts == 0 {
                     let cause = escape_control(&cause);
-                    print_note(&format!(
-                        "{cause}; waiting for the server, the plan goes on …"
-                    ));
+                    let note = format!("{cause}; waiting for the server, the plan goes on …");
+                    print_note(&note);
                 }
             }
             events => return events,
@@ -234,7 +218,7 @@ pub(super) async fn send_answer(
     number: &str,
     question: &PlanPrompt,
     answer: Value,
-) -> Result<(), CommandFailure> {
+) -> Result<()> {
     let command = PlanAnswerCommand {
         plan_job: number.to_owned(),
         step: question.step.clone(),
@@ -246,11 +230,7 @@ pub(super) async fn send_answer(
     Ok(())
 }
 
-pub(super) async fn stop(
-    client: &ApiClient,
-    number: &str,
-    jobs: bool,
-) -> Result<PlanName, CommandFailure> {
+pub(super) async fn stop(client: &ApiClient, number: &str, jobs: bool) -> Result<PlanName> {
     let command = StopPlanCommand {
         plan_job: number.to_owned(),
         jobs,
@@ -260,7 +240,7 @@ pub(super) async fn stop(
 }
 
 fn print_note(text: &str) {
-    anstream::eprintln!("{}", terminal::style_warning(text));
+    anstream::eprintln!("{}", style_warning(text));
 }
 
 /// The lines for an event. The end is shown with the result.
@@ -281,14 +261,12 @@ fn format_event(event: &PlanEvent) -> Vec<String> {
             let level = escape_control(level.unwrap_or("info"));
             let line = |line| format!("{level}: {line}");
             match level.as_str() {
-                "error" | "fatal" => plain.map(line).map(terminal::style_failure).collect(),
-                "warn" => plain.map(line).map(terminal::style_warning).collect(),
+                "error" | "fatal" => plain.map(line).map(style_failure).collect(),
+                "warn" => plain.map(line).map(style_warning).collect(),
                 _ => plain.map(line).map(style_dim).collect(),
             }
         }
-        _ if PlanPrompt::from_event(event).is_some() => {
-            plain.map(terminal::style_heading).collect()
-        }
+        _ if PlanPrompt::from_event(event).is_some() => plain.map(style_heading).collect(),
         _ => plain.map(style_dim).collect(),
     }
 }

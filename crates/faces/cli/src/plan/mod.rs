@@ -15,8 +15,9 @@ pub(crate) use self::run::fetch_plan_detail as plan_detail;
 pub(crate) use self::targets::PlanTargets;
 use crate::access::login;
 use crate::client::ApiClient;
+use crate::failure::usage;
 use crate::settings::ConnectionFlags;
-use crate::{CommandFailure, VerbResult};
+use crate::{Result, VerbResult};
 
 /// Verbs of `tutti plan`.
 #[derive(Debug, clap::Subcommand)]
@@ -62,7 +63,13 @@ Ctrl-C asks the server to stop the plan; a second Ctrl-C leaves it alone.")]
     Approve(running::ApproveOptions),
     /// Stop a plan job
     #[command(after_long_help = "Example:\n  tutti plan stop 12 --jobs")]
-    Stop(running::StopOptions),
+    Stop {
+        /// Number of the plan job
+        job: String,
+        /// Also stop the jobs that it started
+        #[arg(long)]
+        jobs: bool,
+    },
     /// Resume a failed plan: from the step that failed last, or from another one
     #[command(
         visible_alias = "retry",
@@ -83,23 +90,21 @@ pub(crate) async fn run(verb: PlanVerb, connection: &ConnectionFlags) -> VerbRes
         PlanVerb::Events(options) => Box::pin(events::run(&options, &client)).await,
         PlanVerb::Steps(options) => steps::run(&options, &client).await,
         PlanVerb::Approve(options) => Box::pin(running::approve(options, &client)).await,
-        PlanVerb::Stop(options) => running::stop(&options, &client).await,
+        PlanVerb::Stop { job, jobs } => running::stop(&job, jobs, &client).await,
         PlanVerb::Resume(options) => Box::pin(running::resume(options, &client)).await,
     }
 }
 
 /// A client with the token of the token file, or with that of the user given by --user.
-async fn client(
-    verb: &PlanVerb,
-    connection: &ConnectionFlags,
-) -> Result<ApiClient, CommandFailure> {
+async fn client(verb: &PlanVerb, connection: &ConnectionFlags) -> Result<ApiClient> {
     let PlanVerb::Run(run::Options { user, password, .. }) = verb else {
         return ApiClient::with_token(connection);
     };
     if password.is_some() {
-        let what = "--password would show the password to every user of this machine; leave it out: it is asked for, or \
-                    read from standard input";
-        return Err(CommandFailure::Usage(what.to_owned()));
+        return usage(
+            "--password would show the password to every user of this machine; leave it out: it is asked for, or \
+                    read from standard input",
+        );
     }
     match user {
         Some(user) => Box::pin(login::log_in(user.clone(), connection)).await,

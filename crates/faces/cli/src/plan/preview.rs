@@ -8,7 +8,9 @@ use api_types::{Object, PlanEvent, PlanJob};
 use serde_json::Value;
 
 use crate::defaults::{PREVIEW_PARAMETERS, PREVIEW_TARGETS, PREVIEW_VALUE_CHARS};
-use crate::terminal::{self, escape_control, style_dim};
+use crate::terminal::{
+    escape_control, escaped_name, style_dim, style_heading, style_noop, style_warning,
+};
 use crate::values::result_lines;
 
 /// True if the plan job is a preview.
@@ -22,7 +24,7 @@ pub(super) fn format_preview_event(event: &PlanEvent) -> Option<Vec<String>> {
         "preview" => Some(format_effect(&event.details)),
         "preview_decision" => {
             let message = escape_control(&event.message);
-            Some(vec![terminal::style_warning(format!("  ?  {message}"))])
+            Some(vec![style_warning(format!("  ?  {message}"))])
         }
         _ => None,
     }
@@ -34,8 +36,8 @@ fn format_effect(details: &Object) -> Vec<String> {
     let number = details.get("number").and_then(Value::as_u64).unwrap_or(0);
     let mut object = text("object").lines();
     let first = escape_control(object.next().unwrap_or_default());
-    let number = terminal::style_heading(format!("{number:>3}."));
-    let function = terminal::escaped_name(text("function"));
+    let number = style_heading(format!("{number:>3}."));
+    let function = escaped_name(text("function"));
     let site = style_dim(escape_control(text("site")));
     let mut lines = vec![format!("{number} {function} {first}  {site}")];
     let mut add = |line: String| lines.push(format!("     {line}"));
@@ -46,8 +48,8 @@ fn format_effect(details: &Object) -> Vec<String> {
     targets(details).into_iter().for_each(&mut add);
     parameters(details).into_iter().for_each(&mut add);
     match (flag("sent"), flag("noop")) {
-        (true, _) => add(terminal::style_noop("is run in noop mode")),
-        (false, true) => add(terminal::style_noop("in noop mode")),
+        (true, _) => add(style_noop("is run in noop mode")),
+        (false, true) => add(style_noop("in noop mode")),
         _ => {}
     }
     for (key, words) in [
@@ -55,7 +57,7 @@ fn format_effect(details: &Object) -> Vec<String> {
         ("may_depend_on", "may depend on the result of"),
     ] {
         if let Some(steps) = steps(details.get(key)) {
-            add(terminal::style_warning(format!("{words} {steps}")));
+            add(style_warning(format!("{words} {steps}")));
         }
     }
     lines
@@ -133,8 +135,8 @@ pub(super) fn summary(result: &Value) -> Vec<String> {
     let mut lines = vec![format!("the plan would take {effects} {plural}; {done}")];
     let marked = |key: &str, one: &str, several: &str| match count(key) {
         0 => None,
-        1 => Some(terminal::style_warning(format!("1 step {one}"))),
-        count => Some(terminal::style_warning(format!("{count} steps {several}"))),
+        1 => Some(style_warning(format!("1 step {one}"))),
+        count => Some(style_warning(format!("{count} steps {several}"))),
     };
     let unknown = "on results that are not known yet";
     let (one, several) = (format!("depends {unknown}"), format!("depend {unknown}"));
@@ -146,7 +148,7 @@ pub(super) fn summary(result: &Value) -> Vec<String> {
         let text = |key: &str| escape_control(early[key].as_str().unwrap_or_default());
         let needs = steps(early.get("depends_on")).unwrap_or_default();
         let at = text("at");
-        lines.push(terminal::style_warning(format!(
+        lines.push(style_warning(format!(
             "it was seen as far as {at}: how it goes on depends on the result of {needs}"
         )));
         lines.push(style_dim(text("because")));

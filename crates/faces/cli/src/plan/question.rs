@@ -9,8 +9,9 @@ use api_types::{PlanEvent, PlanStep};
 use dialoguer::{Confirm, Input, Password};
 use serde_json::Value;
 
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, access};
+use crate::failure::usage;
+use crate::terminal::{self, escape_control, escaped_name};
+use crate::{CommandFailure, Result, access};
 
 /// A question, and the answers that it accepts.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,20 +88,15 @@ impl PlanPrompt {
         )
     }
 
-    /// The choices, one per line.
-    pub(super) fn choice_lines(&self) -> Vec<String> {
-        let item = |(key, text): &(String, String)| {
-            format!(
-                "  {}  {}",
-                terminal::escaped_name(key),
-                escape_control(text)
-            )
-        };
-        self.menu.iter().map(item).collect()
+    /// Prints the choices, one per line.
+    pub(super) fn print_choices(&self) {
+        for (key, text) in &self.menu {
+            say!("  {}  {}", escaped_name(key), escape_control(text));
+        }
     }
 
     /// Asks at the terminal until the answer is valid. Blocks.
-    pub(super) fn ask(&self) -> Result<Value, CommandFailure> {
+    pub(super) fn ask(&self) -> Result<Value> {
         let failed =
             |error: dialoguer::Error| CommandFailure::Usage(format!("not answered: {error}"));
         let default = self.default.as_deref().map(escape_control);
@@ -127,13 +123,14 @@ impl PlanPrompt {
 
     /// Checks an answer from the command line; `-` reads a line of standard input, and is required
     /// for a secret, since all users of the machine can see arguments.
-    pub(super) fn parse_answer(&self, text: &str) -> Result<Value, CommandFailure> {
+    pub(super) fn parse_answer(&self, text: &str) -> Result<Value> {
         let text = match text {
             "-" => access::login::read_line()?,
             _ if self.sensitive => {
-                let what = "it asks for a secret, which must not be an argument; give it on standard input, with \
-                            --answer -";
-                return Err(CommandFailure::Usage(what.to_owned()));
+                return usage(
+                    "it asks for a secret, which must not be an argument; give it on standard input, with \
+                            --answer -",
+                );
             }
             text => text.to_owned(),
         };
@@ -143,8 +140,11 @@ impl PlanPrompt {
                 .iter()
                 .map(|(key, _)| escape_control(key))
                 .collect();
-            let what = format!("`{}` is none of {}", escape_control(&text), keys.join(", "));
-            return Err(CommandFailure::Usage(what));
+            return usage(format!(
+                "`{}` is none of {}",
+                escape_control(&text),
+                keys.join(", ")
+            ));
         }
         Ok(Value::String(text))
     }
@@ -199,6 +199,6 @@ mod tests {
         let menu = json!({"step": "1", "menu": {"1": "blue"}, "default": "blue"});
         let question = PlanPrompt::from_event(&event("prompt", menu)).unwrap();
         assert_eq!(question.parse_answer("").unwrap(), json!(""));
-        assert_eq!(question.choice_lines().len(), 1);
+        assert_eq!(question.menu.len(), 1);
     }
 }

@@ -1,18 +1,21 @@
 //! `tutti plan show`, `plan list` and `plan jobs`.
 
 use api_types::{PlanDetail, PlanFunctionReplaced, PlanJob, PlanJobList, PlanList, PlanQuestion};
-use serde_json::{Value, json as object};
+use serde_json::{Value, json};
 
+use super::run::fetch_plan_detail;
 use super::{events, preview};
 use crate::client::ApiClient;
 use crate::defaults::{FAILED_LINES, FAILED_TARGETS, JOBS_SHOWN, REPLACED_FUNCTIONS_SHOWN};
+use crate::definition::RunnableDefinition;
 use crate::named_list::{self, NamedLine};
-use crate::present::{OutputOptions, json};
-use crate::terminal::{self, escape_control, style_dim};
-use crate::values::{duration, result_lines};
-use crate::{
-    CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, VerbResult, table, task,
+use crate::present::OutputOptions;
+use crate::terminal::{
+    error_output, escape_control, escaped_name, style_dim, style_failure, style_name, style_state,
+    style_warning,
 };
+use crate::values::{duration, or_empty, result_lines};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, Result, VerbResult, task};
 
 /// Arguments of `tutti plan show`.
 #[derive(Debug, clap::Args)]
@@ -54,19 +57,14 @@ pub struct ListOptions {
 
 pub(super) async fn show(options: &ShowOptions, client: &ApiClient) -> VerbResult {
     let environment = options.environment.effective_environment(client);
-    let Some(plan) = &options.plan else {
-        return plans(&environment, options.all, options.shown.format, client).await;
-    };
-    let (module, name) = task::split_name(plan);
-    let path = ["orchestrator", "v1", "plans", module, name];
-    let detail: PlanDetail = client
-        .get(&path, &[("environment", environment.as_str())])
-        .await?;
-    match options.shown.format {
-        OutputFormat::Json => json(&detail),
-        OutputFormat::Human => print(&detail),
+    let format = options.shown.format;
+    match &options.plan {
+        None => plans(&environment, options.all, format, client).await,
+        Some(plan) => {
+            let detail = fetch_plan_detail(client, plan, &environment).await?;
+            format.present(&detail, print)
+        }
     }
-    Ok(EXIT_SUCCESS)
 }
 
 pub(super) async fn list(options: &ListOptions, client: &ApiClient) -> VerbResult {
@@ -84,46 +82,40 @@ async fn plans(
     let query = [("environment", environment)];
     let mut list: PlanList = client.get(&["orchestrator", "v1", "plans"], &query).await?;
     list.items.retain(|plan| all || plan.permitted);
-    if format == OutputFormat::Json {
-        json(&list);
-        return Ok(EXIT_SUCCESS);
-    }
-    if list.items.is_empty() {
-        say!("No plans in environment {}.", escape_control(environment));
-        return Ok(EXIT_SUCCESS);
-    }
-    let lines = list.items.iter().map(|plan| NamedLine {
-        name: &plan.name,
-        permitted: plan.permitted,
-        description: plan.description.as_deref(),
-        error: plan.error.as_ref(),
-    });
-    named_list::print(&lines.collect::<Vec<_>>());
-    Ok(EXIT_SUCCESS)
+    format.present(&list, |list| {
+        let lines = list.items.iter().map(|plan| NamedLine {
+            name: &plan.name,
+            permitted: plan.permitted,
+            description: plan.description.as_deref(),
+            error: plan.error.as_ref(),
+        });
+        let environment = escape_control(environment);
+        named_list::print(lines, &format!("No plans in environment {environment}."));
+    })
 }
 
 fn print(detail: &PlanDetail) {
-    let name = escape_control(&detail.name);
-    let description = detail.metadata.get("description").and_then(Value::as_str);
-    say!(
-        "{}  {}\n",
-        terminal::style_heading(&name),
-        escape_control(description.unwrap_or_default())
-    );
-    let parameters = detail.metadata.get("parameters").and_then(Value::as_object);
-    let names = parameters.into_iter().flatten();
-    let needed: Vec<_> = names
-        .filter(|(_, about)| is_required(about))
-        .map(|(key, _)| format!(" {}=…", escape_control(key)))
-        .collect();
+    let definition = RunnableDefinition {
+        name: &detail.name,
+        metadata: &detail.metadata,
+        default: |about| match about.get("default_value")? {
+            // The source text of an expression, in a plan in the Puppet language.
+            Value::String(text) => Some(text.clone()),
+            value => Some(value.to_string()),
+        },
+        is_required: |about| about.get("default_value").is_none(),
+    };
+    definition.print_heading();
     if detail.metadata.get("private") == Some(&Value::Bool(true)) {
         say!("  Private: only other plans run it.\n");
     } else {
-        say!("  tutti plan run {name}{}\n", needed.concat());
+        let (name, needed) = (
+            escape_control(&detail.name),
+            definition.required_arguments(),
+        );
+        say!("  tutti plan run {name}{needed}\n");
     }
-    for (key, about) in parameters.into_iter().flatten() {
-        parameter(key, about);
-    }
+    definition.print_parameters();
     print_replaced_functions(&detail.replaced_functions);
 }
 
@@ -134,105 +126,72 @@ fn print_replaced_functions(functions: &[PlanFunctionReplaced]) {
     }
     say!(
         "\n  {}",
-        terminal::style_warning(
+        style_warning(
             "Plans of this environment call the built-in functions instead of these of modules, which are Ruby and not \
              those of stdlib 8.5 or 9.7:"
         )
     );
     for function in functions.iter().take(REPLACED_FUNCTIONS_SHOWN) {
         let file = format!("{}/{}", function.module, function.file);
-        say!(
-            "    {}  {}",
-            terminal::escaped_name(&function.name),
-            style_dim(escape_control(&file))
-        );
+        let file = style_dim(escape_control(&file));
+        say!("    {}  {file}", escaped_name(&function.name));
     }
     if let Some(more) = functions.len().checked_sub(REPLACED_FUNCTIONS_SHOWN + 1) {
         say!("    … and {} more: --format json has all", more + 1);
     }
 }
 
-fn parameter(key: &str, about: &Value) {
-    let mut notes = vec![escape_control(about["type"].as_str().unwrap_or("Any"))];
-    match about.get("default_value") {
-        // The source text of an expression, in a plan in the Puppet language.
-        Some(Value::String(text)) => notes.push(format!("default {}", escape_control(text))),
-        Some(value) => notes.push(format!("default {}", escape_control(&value.to_string()))),
-        None => notes.push("required".to_owned()),
-    }
-    if about["sensitive"] == Value::Bool(true) {
-        notes.push("sensitive".to_owned());
-    }
-    say!(
-        "  {}  {}",
-        terminal::escaped_name(key),
-        style_dim(notes.join(", "))
-    );
-    if let Some(description) = about["description"].as_str() {
-        say!("      {}", escape_control(description));
-    }
-}
-
-fn is_required(about: &Value) -> bool {
-    about.get("default_value").is_none()
-}
-
 pub(super) async fn jobs(options: &JobsOptions, client: &ApiClient) -> VerbResult {
     let Some(number) = &options.job else {
         return list_jobs(options.limit, options.shown.format, client).await;
     };
-    let path = ["orchestrator", "v1", "plan_jobs", number.as_str()];
-    let job: PlanJob = client.get(&path, &[]).await?;
+    let job = fetch_plan_job(client, number).await?;
     let told = events::fetch_events(client, number).await?;
-    match options.shown.format {
-        OutputFormat::Json => json(&object!({"plan_job": job, "events": told})),
-        OutputFormat::Human => {
-            events::print(&told);
-            outcome(&job);
-        }
-    }
+    let document = json!({"plan_job": job, "events": told});
+    options.shown.format.present(&document, |_| {
+        events::print(&told);
+        outcome(&job);
+    })?;
     Ok(match job.state.as_str() {
         "failure" => EXIT_NODES_FAILED,
         _ => EXIT_SUCCESS,
     })
 }
 
+pub(super) async fn fetch_plan_job(client: &ApiClient, number: &str) -> Result<PlanJob> {
+    let path = ["orchestrator", "v1", "plan_jobs", number];
+    client.get(&path, &[]).await
+}
+
 async fn list_jobs(limit: u64, format: OutputFormat, client: &ApiClient) -> VerbResult {
     let list = fetch_newest(&limit.to_string(), client).await?;
-    if format == OutputFormat::Json {
-        json(&list);
-        return Ok(EXIT_SUCCESS);
-    }
-    if list.items.is_empty() {
-        say!("No plan jobs yet.");
-        return Ok(EXIT_SUCCESS);
-    }
-    let rows = list.items.iter().map(|job| {
-        vec![
-            escape_control(&job.name),
-            state(job),
-            describe_plan(job),
-            job.duration.map_or_else(String::new, duration),
-            job.created_timestamp.to_string(),
-            escape_control(&job.owner.login),
-        ]
-    });
-    let heading = ["ID", "STATUS", "PLAN", "TOOK", "STARTED", "OWNER"];
-    table::print(&heading, rows.collect());
-    let asking: Vec<_> = list.items.iter().flat_map(questions).collect();
-    if !asking.is_empty() {
-        say!("");
-        asking.iter().for_each(|line| say!("{line}"));
+    format.list(
+        &list,
+        &list.items,
+        "No plan jobs yet.",
+        &[
+            ("ID", &|job| escape_control(&job.name)),
+            ("STATUS", &state),
+            ("PLAN", &describe_plan),
+            ("TOOK", &|job| or_empty(job.duration.map(duration))),
+            ("STARTED", &|job| job.created_timestamp.to_string()),
+            ("OWNER", &|job| escape_control(&job.owner.login)),
+        ],
+    )?;
+    if format == OutputFormat::Human {
+        print_open_questions(&list);
     }
     Ok(EXIT_SUCCESS)
 }
 
 /// Prints the questions that plans wait with, below another list; nothing if the user may not see plan jobs.
 pub(crate) async fn print_questions(client: &ApiClient) {
-    let limit = JOBS_SHOWN.to_string();
-    let Ok(list) = fetch_newest(&limit, client).await else {
-        return;
-    };
+    if let Ok(list) = fetch_newest(&JOBS_SHOWN.to_string(), client).await {
+        print_open_questions(&list);
+    }
+}
+
+fn print_open_questions(list: &PlanJobList) {
     let asking: Vec<_> = list.items.iter().flat_map(questions).collect();
     if !asking.is_empty() {
         say!("");
@@ -240,7 +199,7 @@ pub(crate) async fn print_questions(client: &ApiClient) {
     }
 }
 
-async fn fetch_newest(limit: &str, client: &ApiClient) -> Result<PlanJobList, CommandFailure> {
+async fn fetch_newest(limit: &str, client: &ApiClient) -> Result<PlanJobList> {
     let query = [
         ("order_by", "name"),
         ("order", "desc"),
@@ -255,8 +214,8 @@ async fn fetch_newest(limit: &str, client: &ApiClient) -> Result<PlanJobList, Co
 /// The state, as a person sees it: a plan that waits for an answer does nothing by itself.
 fn state(job: &PlanJob) -> String {
     match job.questions.is_empty() {
-        true => terminal::style_state(&job.state),
-        false => terminal::style_warning("waiting"),
+        true => style_state(&job.state),
+        false => style_warning("waiting"),
     }
 }
 
@@ -264,30 +223,22 @@ fn state(job: &PlanJob) -> String {
 fn questions(job: &PlanJob) -> Vec<String> {
     let number = escape_control(&job.name);
     let line = |question: &PlanQuestion| {
+        let asks = style_warning(format!("plan job {number} asks:"));
         let (step, prompt) = (
             escape_control(&question.step),
             escape_control(&question.prompt),
         );
-        format!(
-            "{} {prompt}  {}",
-            terminal::style_warning(format!("plan job {number} asks:")),
-            style_dim(format!("tutti plan approve {number} {step} --answer TEXT"))
-        )
+        let next = style_dim(format!("tutti plan approve {number} {step} --answer TEXT"));
+        format!("{asks} {prompt}  {next}")
     };
     job.questions.iter().map(line).collect()
 }
 
 /// Prints the result of a plan job.
 pub(super) fn outcome(job: &PlanJob) {
-    let took = job
-        .duration
-        .map_or_else(String::new, |took| format!(" in {}", duration(took)));
-    say!(
-        "\nPlan job {} {}: {}{took}",
-        escape_control(&job.name),
-        state(job),
-        describe_plan(job)
-    );
+    let took = or_empty(job.duration.map(|took| format!(" in {}", duration(took))));
+    let (name, state, plan) = (escape_control(&job.name), state(job), describe_plan(job));
+    say!("\nPlan job {name} {state}: {plan}{took}");
     questions(job).iter().for_each(|line| say!("{line}"));
     let result = job.result.as_ref().filter(|result| !result.is_null());
     let lines = match (job.state.as_str(), result) {
@@ -299,25 +250,18 @@ pub(super) fn outcome(job: &PlanJob) {
         say!("    {line}");
     }
     if job.state == "failure" && !preview::is_preview(job) {
-        let name = escape_control(&job.name);
-        say!(
-            "{}",
-            style_dim(format!(
-                "tutti plan steps {name} shows what it did; tutti plan resume {name} resumes it after the \
-                 cause is fixed"
-            ))
+        let next = format!(
+            "tutti plan steps {name} shows what it did; tutti plan resume {name} resumes it after the cause is \
+             fixed"
         );
+        say!("{}", style_dim(next));
     }
 }
 
 /// The lines of an error in Puppet's form: message, kind, details.
 fn error_lines(error: &Value) -> Vec<String> {
     let msg = error["msg"].as_str().unwrap_or_default();
-    let mut lines: Vec<_> = msg
-        .lines()
-        .map(escape_control)
-        .map(terminal::style_failure)
-        .collect();
+    let mut lines: Vec<_> = msg.lines().map(escape_control).map(style_failure).collect();
     if let Some(kind) = error["kind"].as_str() {
         lines.push(style_dim(format!("({})", escape_control(kind))));
     }
@@ -334,19 +278,12 @@ fn error_lines(error: &Value) -> Vec<String> {
 /// The targets on which a step failed: name, exit code, and their standard error.
 fn failed_targets(details: &Value) -> Vec<String> {
     let results = details["result_set"].as_array().into_iter().flatten();
-    let failed: Vec<_> = results
-        .filter(|result| result["status"] == "failure")
-        .collect();
-    let mut lines: Vec<_> = failed
-        .iter()
-        .take(FAILED_TARGETS)
-        .flat_map(|result| failed_target(result))
-        .collect();
-    if let Some(more) = failed
-        .len()
-        .checked_sub(FAILED_TARGETS)
-        .filter(|more| *more > 0)
-    {
+    let failed = results.filter(|result| result["status"] == "failure");
+    let failed: Vec<_> = failed.collect();
+    let shown = failed.iter().take(FAILED_TARGETS);
+    let mut lines: Vec<_> = shown.flat_map(|result| failed_target(result)).collect();
+    if failed.len() > FAILED_TARGETS {
+        let more = failed.len() - FAILED_TARGETS;
         lines.push(format!("… and {more} more targets: --format json has all"));
     }
     lines
@@ -359,11 +296,7 @@ fn failed_target(result: &Value) -> Vec<String> {
         .or_else(|| error["details"]["exit_code"].as_i64());
     let code = code.map_or_else(String::new, |code| format!(" (exit code {code})"));
     let name = escape_control(result["target"].as_str().unwrap_or_default());
-    let mut lines = vec![format!(
-        "{} {}{code}",
-        terminal::style_failure("✗"),
-        terminal::style_name(name)
-    )];
+    let mut lines = vec![format!("{} {}{code}", style_failure("✗"), style_name(name))];
     // The program's own message is more useful than its exit code.
     let stderr = value["stderr"]
         .as_str()
@@ -371,12 +304,10 @@ fn failed_target(result: &Value) -> Vec<String> {
     let text = stderr.or_else(|| error["msg"].as_str()).unwrap_or_default();
     let text: Vec<_> = text.trim_end().lines().collect();
     let shown = text.iter().take(FAILED_LINES);
-    lines.extend(shown.map(|line| format!("    {}", terminal::error_output(escape_control(line)))));
+    lines.extend(shown.map(|line| format!("    {}", error_output(escape_control(line)))));
     if text.len() > FAILED_LINES {
-        lines.push(format!(
-            "    … and {} more lines",
-            text.len() - FAILED_LINES
-        ));
+        let more = text.len() - FAILED_LINES;
+        lines.push(format!("    … and {more} more lines"));
     }
     lines
 }

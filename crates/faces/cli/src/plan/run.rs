@@ -1,4 +1,4 @@
-//! `tutti plan run PLAN key=value …`. Main type: [`ConfigFileKeys`].
+//! `tutti plan run PLAN key=value …`. Main type: [`Options`].
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use super::follow;
 use super::targets::PlanTargets;
 use crate::client::ApiClient;
 use crate::present::OutputOptions;
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, VerbResult, params, task};
+use crate::terminal::{escape_control, style_heading};
+use crate::{EXIT_SUCCESS, OutputFormat, Result, VerbResult, params, task};
 
 /// Arguments of `tutti plan run`.
 #[derive(Debug, clap::Args)]
@@ -111,9 +111,8 @@ impl NoopMode {
 pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let environment = options.environment.effective_environment(client);
     let detail = fetch_plan_detail(client, &options.plan, &environment).await?;
-    let params = params::parse(&options.pairs, options.params.as_deref(), |key| {
-        task::is_text(&detail.metadata, key)
-    })?;
+    let params = options.params.as_deref();
+    let params = params::parse(&options.pairs, params, &detail.metadata)?;
     let nodes = options.targets.parameter(client, &detail, &params).await?;
     let command = PlanRunCommand {
         plan_name: options.plan.clone(),
@@ -134,10 +133,7 @@ pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let format = options.shown.format;
     if format == OutputFormat::Human {
         let (number, plan) = (escape_control(&number), escape_control(&options.plan));
-        let (number, plan) = (
-            terminal::style_heading(number),
-            terminal::style_heading(plan),
-        );
+        let (number, plan) = (style_heading(number), style_heading(plan));
         let looked = match options.noop {
             None => "",
             Some(NoopMode::Show) => " (preview: nothing is done)",
@@ -153,7 +149,7 @@ pub(crate) async fn fetch_plan_detail(
     client: &ApiClient,
     plan: &str,
     environment: &str,
-) -> Result<PlanDetail, CommandFailure> {
+) -> Result<PlanDetail> {
     let (module, name) = task::split_name(plan);
     let path = ["orchestrator", "v1", "plans", module, name];
     client.get(&path, &[("environment", environment)]).await
@@ -164,7 +160,7 @@ async fn start_plan(
     client: &ApiClient,
     mut command: PlanRunCommand,
     nodes: Option<(String, PlanParam)>,
-) -> Result<PlanName, CommandFailure> {
+) -> Result<PlanName> {
     let path = |name| ["orchestrator", "v1", "command", name];
     let (name, param) = match nodes {
         Some((name, param)) if param.kind.is_some() => (name, param),

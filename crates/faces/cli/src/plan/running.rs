@@ -1,24 +1,16 @@
 //! `tutti plan stop`, `plan resume` and `plan approve`.
 
-use api_types::{PlanResumeCommand, PlanResumed, PlanSteps};
+use api_types::{PlanResumeCommand, PlanResumed, PlanStep, PlanSteps};
 use serde_json::Value;
 
 use super::follow;
 use super::question::PlanPrompt;
 use crate::client::ApiClient;
+use crate::failure::usage;
 use crate::present::OutputOptions;
 use crate::terminal::escape_control;
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, VerbResult};
-
-/// Arguments of `tutti plan stop`.
-#[derive(Debug, clap::Args)]
-pub struct StopOptions {
-    /// Number of the plan job
-    job: String,
-    /// Also stop the jobs that it started
-    #[arg(long)]
-    jobs: bool,
-}
+use crate::values::or_empty;
+use crate::{EXIT_SUCCESS, OutputFormat, Result, VerbResult};
 
 /// Arguments of `tutti plan resume`.
 #[derive(Debug, clap::Args)]
@@ -50,9 +42,9 @@ pub struct ApproveOptions {
     deny: bool,
 }
 
-pub(super) async fn stop(options: &StopOptions, client: &ApiClient) -> VerbResult {
-    let stopped = follow::stop(client, &options.job, options.jobs).await?;
-    let jobs = if options.jobs { " and its jobs" } else { "" };
+pub(super) async fn stop(number: &str, jobs: bool, client: &ApiClient) -> VerbResult {
+    let stopped = follow::stop(client, number, jobs).await?;
+    let jobs = if jobs { " and its jobs" } else { "" };
     say!("Stopping plan job {}{jobs}", escape_control(&stopped.name));
     Ok(EXIT_SUCCESS)
 }
@@ -86,21 +78,17 @@ pub(super) async fn approve(options: ApproveOptions, client: &ApiClient) -> Verb
         Some(text) => question.parse_answer(text)?,
         None if question.approval => Value::Bool(!options.deny),
         None if options.deny => {
-            let what = "it asks for a text, not for approval; answer with --answer TEXT";
-            return Err(CommandFailure::Usage(what.to_owned()));
+            return usage("it asks for a text, not for approval; answer with --answer TEXT");
         }
         None if PlanPrompt::can_be_asked() => {
-            for line in question.choice_lines() {
-                say!("{line}");
-            }
+            question.print_choices();
             question.ask()?
         }
         None => {
-            let what = format!(
-                "it asks for a text: \"{}\"; answer with --answer TEXT",
-                question.text
-            );
-            return Err(CommandFailure::Usage(what));
+            let text = &question.text;
+            return usage(format!(
+                "it asks for a text: \"{text}\"; answer with --answer TEXT"
+            ));
         }
     };
     follow::send_answer(client, &options.job, &question, answer).await?;
@@ -114,28 +102,21 @@ async fn fetch_question(
     client: &ApiClient,
     number: &str,
     step: Option<&str>,
-) -> Result<PlanPrompt, CommandFailure> {
+) -> Result<PlanPrompt> {
     let path = ["orchestrator", "v1", "plan_jobs", number, "steps"];
     let waiting: PlanSteps = client.get(&path, &[("state", "waiting")]).await?;
-    let wanted = |name: &str| step.is_none_or(|step| step == name);
-    let mut found: Vec<_> = waiting
-        .items
-        .iter()
-        .filter(|one| wanted(&one.step))
-        .collect();
+    let is_wanted = |one: &&PlanStep| step.is_none_or(|step| step == one.step);
+    let mut found: Vec<_> = waiting.items.iter().filter(is_wanted).collect();
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(PlanPrompt::from_step(only)),
         (Some(_), false) => {
             let names: Vec<_> = waiting.items.iter().map(|one| one.step.as_str()).collect();
-            let what = format!("several steps wait: {}; say which", names.join(", "));
-            Err(CommandFailure::Usage(what))
+            let names = names.join(", ");
+            usage(format!("several steps wait: {names}; say which"))
         }
         (None, _) => {
-            let what = match step {
-                Some(step) => format!("step {step} of plan job {number} waits for no answer"),
-                None => format!("plan job {number} waits for no answer"),
-            };
-            Err(CommandFailure::Usage(what))
+            let step = or_empty(step.map(|step| format!("step {step} of ")));
+            usage(format!("{step}plan job {number} waits for no answer"))
         }
     }
 }

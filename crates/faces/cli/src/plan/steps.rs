@@ -1,14 +1,13 @@
-//! `tutti plan steps ID`. Main type: [`ConfigFileKeys`].
+//! `tutti plan steps ID`. Main type: [`Options`].
 
 use api_types::{PlanStep, PlanSteps};
-use serde_json::{Value, json as object};
+use serde_json::{Value, json};
 
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::defaults::PAGE;
-use crate::present::{OutputOptions, json};
-use crate::terminal::{self, escape_control};
-use crate::values::duration;
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, VerbResult, table};
+use crate::present::OutputOptions;
+use crate::terminal::{escape_control, style_state, style_success, style_warning};
+use crate::values::{duration, or_empty};
 
 /// Arguments of `tutti plan steps`.
 #[derive(Debug, clap::Args)]
@@ -23,61 +22,41 @@ pub struct Options {
 }
 
 pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
-    let steps = fetch_steps(client, options).await?;
-    if options.shown.format == OutputFormat::Json {
-        json(&object!({ "items": steps }));
-        return Ok(EXIT_SUCCESS);
-    }
-    if steps.is_empty() {
-        say!("No steps.");
-        return Ok(EXIT_SUCCESS);
-    }
-    let heading = ["STEP", "STATUS", "TYPE", "JOB", "TOOK", "WHAT", "WHERE"];
-    table::print(&heading, steps.iter().map(row).collect());
-    Ok(EXIT_SUCCESS)
+    let path = ["orchestrator", "v1", "plan_jobs", &options.job, "steps"];
+    let items = |page: PlanSteps| page.items;
+    let steps = client
+        .all_pages(&path, options.state.as_deref(), items)
+        .await?;
+    options.shown.format.list(
+        &json!({ "items": steps }),
+        &steps,
+        "No steps.",
+        &[
+            ("STEP", &|step| escape_control(&step.step)),
+            ("STATUS", &|step| match step.state.as_str() {
+                "done" => style_success("done"),
+                "waiting" => style_warning("waiting"),
+                other => style_state(other),
+            }),
+            ("TYPE", &|step| escape_control(&step.kind)),
+            ("JOB", &|step| {
+                or_empty(step.job.as_ref().map(|job| escape_control(&job.name)))
+            }),
+            ("TOOK", &describe_time),
+            ("WHAT", &|step| format_arguments(&step.arguments)),
+            ("WHERE", &|step| escape_control(&step.site)),
+        ],
+    )
 }
 
-async fn fetch_steps(
-    client: &ApiClient,
-    options: &Options,
-) -> Result<Vec<PlanStep>, CommandFailure> {
-    let mut steps = Vec::new();
-    loop {
-        let (limit, offset) = (PAGE.to_string(), steps.len().to_string());
-        let mut query = vec![("limit", limit.as_str()), ("offset", offset.as_str())];
-        query.extend(options.state.as_deref().map(|state| ("state", state)));
-        let path = ["orchestrator", "v1", "plan_jobs", &options.job, "steps"];
-        let page: PlanSteps = client.get(&path, &query).await?;
-        let last = (page.items.len() as u64) < PAGE;
-        steps.extend(page.items);
-        if last {
-            return Ok(steps);
-        }
-    }
-}
-
-fn row(step: &PlanStep) -> Vec<String> {
-    let state = match step.state.as_str() {
-        "done" => terminal::style_success("done"),
-        "waiting" => terminal::style_warning("waiting"),
-        other => terminal::style_state(other),
-    };
+/// The time that a step took, or until which it sleeps.
+fn describe_time(step: &PlanStep) -> String {
     let until = |end: jiff::Timestamp| end.duration_since(step.started_timestamp.0).as_secs_f64();
-    let took = match (step.finished_timestamp, step.until_timestamp) {
+    match (step.finished_timestamp, step.until_timestamp) {
         (Some(end), _) => duration(until(end.0)),
         (None, Some(end)) => format!("until {end}"),
         (None, None) => String::new(),
-    };
-    let job = step.job.as_ref().map(|job| escape_control(&job.name));
-    vec![
-        escape_control(&step.step),
-        state,
-        escape_control(&step.kind),
-        job.unwrap_or_default(),
-        took,
-        format_arguments(&step.arguments),
-        escape_control(&step.site),
-    ]
+    }
 }
 
 /// The arguments of a step in one line.
@@ -86,13 +65,12 @@ fn format_arguments(arguments: &Value) -> String {
         Value::Null => String::new(),
         Value::String(text) => escape_control(text),
         Value::Object(fields) => {
-            let field = |(key, value): (&String, &Value)| match value {
-                Value::String(text) => format!("{}={}", escape_control(key), escape_control(text)),
-                other => format!(
-                    "{}={}",
-                    escape_control(key),
-                    escape_control(&other.to_string())
-                ),
+            let field = |(key, value): (&String, &Value)| {
+                let text = value.as_str().map(str::to_owned);
+                escape_control(&format!(
+                    "{key}={}",
+                    text.unwrap_or_else(|| value.to_string())
+                ))
             };
             fields.iter().map(field).collect::<Vec<_>>().join(" ")
         }

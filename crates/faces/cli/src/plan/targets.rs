@@ -7,8 +7,9 @@ use api_types::{Object, PlanDetail, PlanParam, PlanParamKind};
 use serde_json::{Value, json};
 
 use crate::client::ApiClient;
+use crate::failure::usage;
 use crate::targets::{connected_or_returning, nodes, query_value};
-use crate::{CommandFailure, node_group, task};
+use crate::{CommandFailure, Result, node_group, params};
 
 /// Targets of a plan: at most one of the options.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -47,7 +48,7 @@ impl PlanTargets {
         client: &ApiClient,
         plan: &PlanDetail,
         params: &Object,
-    ) -> Result<Option<(String, PlanParam)>, CommandFailure> {
+    ) -> Result<Option<(String, PlanParam)>> {
         let (value, kind) = if let Some(query) = &self.query {
             (query_value(query)?, Some(PlanParamKind::Query))
         } else if let Some(group) = &self.node_group {
@@ -62,12 +63,13 @@ impl PlanTargets {
         };
         let name = target_parameter_name(plan)?;
         if params.contains_key(name) {
-            let what = format!("the nodes are given twice: as {name} and with an option");
-            return Err(CommandFailure::Usage(what));
+            return usage(format!(
+                "the nodes are given twice: as {name} and with an option"
+            ));
         }
         let value = match value {
             // A plan whose parameter is text gets names separated by commas.
-            Value::Array(names) if kind.is_none() && task::is_text(&plan.metadata, name) => {
+            Value::Array(names) if kind.is_none() && params::is_text(&plan.metadata, name) => {
                 let names: Vec<_> = names.iter().filter_map(Value::as_str).collect();
                 Value::String(names.join(","))
             }
@@ -77,7 +79,7 @@ impl PlanTargets {
     }
 }
 
-fn target_parameter_name(plan: &PlanDetail) -> Result<&'static str, CommandFailure> {
+fn target_parameter_name(plan: &PlanDetail) -> Result<&'static str> {
     let has = |name: &&str| {
         let parameters = plan.metadata.get("parameters");
         parameters.is_some_and(|parameters| parameters.get(*name).is_some())

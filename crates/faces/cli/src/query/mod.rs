@@ -1,4 +1,4 @@
-//! `tutti query`: queries data about nodes. Main type: [`ConfigFileKeys`].
+//! `tutti query`: queries data about nodes. Main type: [`Options`].
 //!
 //! Invariant: the query goes to Tutti's API, which checks permissions; only a call under the name
 //! of Puppet Enterprise's client, or with the URL of a `PuppetDB`, goes to PuppetDB directly.
@@ -12,13 +12,12 @@ use api_types::PuppetDbQuery;
 use serde_json::Value;
 
 use crate::client::ApiClient;
-use crate::present::json;
 use crate::settings::ConnectionFlags;
-use crate::{EXIT_SUCCESS, OutputFormat, ProgramName, VerbResult, targets};
+use crate::{OutputFormat, ProgramName, VerbResult, targets};
 
 /// Arguments of `tutti query`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// PQL, or an AST as a JSON array; or @FILE that contains it (@- is stdin)
     query: String,
     /// Maximum number of rows
@@ -48,13 +47,6 @@ pub(crate) async fn run(
             client.post(&["pdb", "query", "v4"], &query).await?
         }
     };
-    let format = options.format.unwrap_or(match name {
-        ProgramName::Tutti => OutputFormat::Human,
-        ProgramName::Puppet => OutputFormat::Json,
-    });
-    match format {
-        OutputFormat::Json => json(&rows),
-        OutputFormat::Human => rows::print(&rows),
-    }
-    Ok(EXIT_SUCCESS)
+    let format = options.format.unwrap_or(OutputFormat::Human.under(name));
+    format.present(&rows, |rows| rows::print(rows))
 }

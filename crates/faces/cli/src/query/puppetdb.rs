@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::client::ApiClient;
+use crate::input::parse_json;
 use crate::settings::{ClientIdentity, ClientSettings, ConnectionFlags};
-use crate::{CommandFailure, ProgramName};
+use crate::{CommandFailure, ProgramName, Result};
 
 const FILE: &str = "puppetdb.conf";
 
@@ -64,7 +65,7 @@ impl PuppetDbFlags {
         &self,
         connection: &ConnectionFlags,
         name: ProgramName,
-    ) -> Result<Option<PuppetDbServer>, CommandFailure> {
+    ) -> Result<Option<PuppetDbServer>> {
         let reads_file = name == ProgramName::Puppet && !connection.has_explicit_service();
         let file = match reads_file {
             true => connection.read_config_text(FILE)?,
@@ -99,21 +100,18 @@ impl PuppetDbFlags {
 
 impl PuppetDbServer {
     /// Sends the query to the first URL that can be reached.
-    pub(crate) async fn ask(&self, query: &PuppetDbQuery) -> Result<Vec<Value>, CommandFailure> {
+    pub(crate) async fn ask(&self, query: &PuppetDbQuery) -> Result<Vec<Value>> {
         let ask = async |client: ApiClient| client.post(&["pdb", "query", "v4"], query).await;
         self.first_that_answers(ask).await
     }
 
     /// Reads a document from the first URL that can be reached.
-    pub(crate) async fn get(&self, path: &[&str]) -> Result<Value, CommandFailure> {
+    pub(crate) async fn get(&self, path: &[&str]) -> Result<Value> {
         self.first_that_answers(async |client: ApiClient| client.get(path, &[]).await)
             .await
     }
 
-    async fn first_that_answers<T>(
-        &self,
-        ask: impl AsyncFn(ApiClient) -> Result<T, CommandFailure>,
-    ) -> Result<T, CommandFailure> {
+    async fn first_that_answers<T>(&self, ask: impl AsyncFn(ApiClient) -> Result<T>) -> Result<T> {
         let mut last = CommandFailure::Usage("no PuppetDB is named in server_urls".to_owned());
         for url in &self.urls {
             let mut settings = self.settings.clone();
@@ -127,13 +125,8 @@ impl PuppetDbServer {
     }
 }
 
-fn parse(place: &str, text: &str) -> Result<PuppetDbKeys, CommandFailure> {
-    let file: PuppetDbConf =
-        decode_errors::json::from_str(text).map_err(|error| CommandFailure::Content {
-            place: place.to_owned(),
-            what: error.to_string(),
-        })?;
-    Ok(file.puppetdb)
+fn parse(place: &str, text: &str) -> Result<PuppetDbKeys> {
+    parse_json(place, text).map(|file: PuppetDbConf| file.puppetdb)
 }
 
 #[cfg(test)]

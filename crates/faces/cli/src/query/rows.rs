@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::terminal::{self, escape_control, style_dim};
+use crate::terminal::{escape_control, style_dim, style_name};
 use crate::{table, values};
 
 /// Prints one column for each key of any row, in the order of their first occurrence.
@@ -25,7 +25,7 @@ pub(super) fn print(rows: &[Value]) {
         let cells = rows.iter().map(|row| {
             let cells = keys.iter().map(|key| cell(&row[key.as_str()]));
             let mut cells: Vec<_> = cells.collect();
-            cells[0] = terminal::style_name(&cells[0]);
+            cells[0] = style_name(&cells[0]);
             cells
         });
         table::print(&heading, cells.collect());

@@ -7,23 +7,20 @@ use serde_json::{Value, json};
 use super::{SCHEDULED, read};
 use crate::client::ApiClient;
 use crate::job::puppet::{PuppetRunFlags, PuppetRunTargets};
+use crate::params::ParameterArguments;
 use crate::plan::{PlanTargets, plan_detail};
-use crate::rollout::RolloutArguments;
+use crate::rollout::JobLimits;
 use crate::targets::TargetOptions;
 use crate::terminal::style_heading;
-use crate::{EXIT_SUCCESS, VerbResult, params, task};
+use crate::{EXIT_SUCCESS, VerbResult, task};
 
 /// Arguments of `tutti schedule task`.
 #[derive(Debug, clap::Args)]
 pub struct TaskOptions {
     /// Task, such as package or service::restart
     task: String,
-    /// Parameters: a value that is JSON is taken as JSON, any other as text
-    #[arg(value_name = "KEY=VALUE")]
-    pairs: Vec<String>,
-    /// All parameters as a JSON object, or @FILE
-    #[arg(long, value_name = "JSON")]
-    params: Option<String>,
+    #[command(flatten)]
+    parameters: ParameterArguments,
     #[command(flatten)]
     targets: TargetOptions,
     #[command(flatten)]
@@ -32,7 +29,10 @@ pub struct TaskOptions {
     #[arg(long)]
     noop: bool,
     #[command(flatten)]
-    bounds: JobLimits,
+    limits: JobLimits,
+    /// Reason, stored with each job
+    #[arg(long)]
+    description: Option<String>,
     #[command(flatten)]
     when: super::when::ScheduleArguments,
 }
@@ -43,7 +43,10 @@ pub struct RunOptions {
     #[command(flatten)]
     place: PuppetRunTargets,
     #[command(flatten)]
-    bounds: JobLimits,
+    limits: JobLimits,
+    /// Reason, stored with each job
+    #[arg(long)]
+    description: Option<String>,
     #[command(flatten)]
     flags: PuppetRunFlags,
     #[command(flatten)]
@@ -55,12 +58,8 @@ pub struct RunOptions {
 pub struct PlanOptions {
     /// Plan, such as deploy or deploy::rollout
     plan: String,
-    /// Parameters: a value that is JSON is taken as JSON, any other as text
-    #[arg(value_name = "KEY=VALUE")]
-    pairs: Vec<String>,
-    /// All parameters as a JSON object, or @FILE
-    #[arg(long, value_name = "JSON")]
-    params: Option<String>,
+    #[command(flatten)]
+    parameters: ParameterArguments,
     #[command(flatten)]
     targets: PlanTargets,
     #[command(flatten)]
@@ -72,51 +71,30 @@ pub struct PlanOptions {
     when: super::when::ScheduleArguments,
 }
 
-/// Limits of tasks and Puppet runs.
-#[derive(Debug, clap::Args)]
-struct JobLimits {
-    /// Number of nodes at once [default: the server's limit]
-    #[arg(long, value_name = "N", value_parser = crate::duration::parse_node_count)]
-    concurrency: Option<u32>,
-    #[command(flatten)]
-    rollout: RolloutArguments,
-    /// Time limit for one node: seconds, or 15m, 4h, 1d
-    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_seconds)]
-    timeout: Option<u64>,
-    /// Reason, stored with each job
-    #[arg(long)]
-    description: Option<String>,
-}
-
 pub(super) async fn task(options: TaskOptions, client: &ApiClient) -> VerbResult {
     let environment = options.environment.effective_environment(client);
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let scope = options.targets.scope(client).await?;
     let detail = task::fetch_task_detail(client, &options.task, &environment).await?;
-    let given = params::parse(&options.pairs, options.params.as_deref(), |key| {
-        task::is_text(&detail.metadata, key)
-    })?;
-    let parameters: Object = given
-        .into_iter()
-        .map(|(name, value)| (name, json!({ "value": value })))
-        .collect();
+    let given = options.parameters.parse(&detail.metadata)?;
+    let parameters = wrap_values(given);
     let input = json!({
         "name": options.task,
         "parameters": parameters,
         "scope": scope,
         "noop": options.noop || client.noop,
-        "concurrency": options.bounds.concurrency,
-        "batch": options.bounds.rollout.batch,
-        "pause_between_batches": options.bounds.rollout.pause_between_batches,
-        "max_failures": options.bounds.rollout.max_failures,
-        "timeout": options.bounds.timeout,
+        "concurrency": options.limits.concurrency,
+        "batch": options.limits.rollout.batch,
+        "pause_between_batches": options.limits.rollout.pause_between_batches,
+        "max_failures": options.limits.rollout.max_failures,
+        "timeout": options.limits.timeout,
     });
     let job = CreateScheduledJob {
         kind: ScheduledType::Task,
         input: object(input),
         environment,
         schedule,
-        description: options.bounds.description.unwrap_or_default(),
+        description: options.description.unwrap_or_default(),
         userdata: Object::new(),
     };
     create(&job, client).await
@@ -126,18 +104,13 @@ pub(super) async fn run(options: RunOptions, client: &ApiClient) -> VerbResult {
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let scope = options.place.targets.scope(client).await?;
     let (environment, enforce_environment) = options.place.environment(client);
-    let JobLimits {
-        concurrency,
-        rollout,
-        timeout,
-        description,
-    } = options.bounds;
+    let limits = options.limits;
     let command = DeployCommand {
-        concurrency,
-        batch: rollout.batch,
-        pause_between_batches: rollout.pause_between_batches,
-        max_failures: rollout.max_failures,
-        timeout,
+        concurrency: limits.concurrency,
+        batch: limits.rollout.batch,
+        pause_between_batches: limits.rollout.pause_between_batches,
+        max_failures: limits.rollout.max_failures,
+        timeout: limits.timeout,
         ..options
             .flags
             .command(client, &environment, enforce_environment, scope)
@@ -152,7 +125,7 @@ pub(super) async fn run(options: RunOptions, client: &ApiClient) -> VerbResult {
         input,
         environment,
         schedule,
-        description: description.unwrap_or_default(),
+        description: options.description.unwrap_or_default(),
         userdata: Object::new(),
     };
     create(&job, client).await
@@ -162,14 +135,9 @@ pub(super) async fn plan(options: PlanOptions, client: &ApiClient) -> VerbResult
     let environment = options.environment.effective_environment(client);
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let detail = plan_detail(client, &options.plan, &environment).await?;
-    let given = params::parse(&options.pairs, options.params.as_deref(), |key| {
-        task::is_text(&detail.metadata, key)
-    })?;
+    let given = options.parameters.parse(&detail.metadata)?;
     let nodes = options.targets.parameter(client, &detail, &given).await?;
-    let mut parameters: Object = given
-        .into_iter()
-        .map(|(name, value)| (name, json!({ "value": value })))
-        .collect();
+    let mut parameters = wrap_values(given);
     parameters.extend(nodes.map(|(name, param)| (name, json!(param))));
     let job = CreateScheduledJob {
         kind: ScheduledType::Plan,
@@ -192,6 +160,13 @@ async fn create(job: &CreateScheduledJob, client: &ApiClient) -> VerbResult {
     );
     say!("Scheduled job {}; {next}", style_heading(&number));
     Ok(EXIT_SUCCESS)
+}
+
+/// Parameters as a scheduled job has them.
+fn wrap_values(parameters: Object) -> Object {
+    let values = parameters.into_iter();
+    let wrapped = values.map(|(name, value)| (name, json!({ "value": value })));
+    wrapped.collect()
 }
 
 fn object(value: Value) -> Object {

@@ -13,7 +13,8 @@ use crate::terminal::escape_control;
 use crate::{EXIT_SUCCESS, VerbResult};
 
 /// Route of the API.
-const SCHEDULED: [&str; 4] = ["orchestrator", "v1", "scheduled_jobs", "environment_jobs"];
+pub(crate) const SCHEDULED: [&str; 4] =
+    ["orchestrator", "v1", "scheduled_jobs", "environment_jobs"];
 
 /// Verbs of `tutti schedule`.
 #[derive(Debug, clap::Subcommand)]

@@ -7,8 +7,8 @@ use super::SCHEDULED;
 use super::when::describe_schedule;
 use crate::client::{ApiClient, route};
 use crate::present::Fields;
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, OutputFormat, VerbResult};
+use crate::terminal::{escape_control, style_dim, style_failure};
+use crate::{OutputFormat, Result, VerbResult};
 
 pub(super) async fn list(
     kind: Option<&str>,
@@ -33,10 +33,7 @@ pub(super) async fn list(
     )
 }
 
-pub(super) async fn fetch(
-    client: &ApiClient,
-    number: &str,
-) -> Result<ScheduledJob, CommandFailure> {
+pub(super) async fn fetch(client: &ApiClient, number: &str) -> Result<ScheduledJob> {
     client.get(&route(SCHEDULED, [number]), &[]).await
 }
 
@@ -76,7 +73,7 @@ pub(super) fn print_upcoming(job: &ScheduledJob) {
 fn format_next_run(job: &ScheduledJob) -> String {
     match &job.next_run {
         Some(next) => next.time.to_string(),
-        None => terminal::style_dim("never"),
+        None => style_dim("never"),
     }
 }
 
@@ -102,7 +99,7 @@ fn format_last_run(scheduled: &ScheduledJob) -> Option<String> {
     Some(match (&run.job.name, &run.job.submission_error) {
         (Some(number), _) => format!("{} as {job} {number}", run.time),
         (None, Some(error)) => {
-            let why = terminal::style_failure(escape_control(&error.msg));
+            let why = style_failure(escape_control(&error.msg));
             format!("{} no {job}: {why}", run.time)
         }
         (None, None) => run.time.to_string(),

@@ -3,8 +3,9 @@
 use api_types::Timestamp;
 use api_types::schedules::{BlackoutWindow, CalendarDays, Interval, Schedule};
 
+use crate::failure::usage;
 use crate::terminal::escape_control;
-use crate::{CommandFailure, duration};
+use crate::{CommandFailure, Result, duration};
 
 /// One start, an interval, a cron expression or a calendar.
 #[derive(Debug, Default, clap::Args)]
@@ -75,7 +76,7 @@ pub(super) struct ScheduleArguments {
 
 impl ScheduleArguments {
     /// The schedule in the API's form. `now` is the base of the first start of `--every`.
-    pub(super) fn schedule(self, now: jiff::Timestamp) -> Result<Schedule, CommandFailure> {
+    pub(super) fn schedule(self, now: jiff::Timestamp) -> Result<Schedule> {
         let seconds = |text: Option<String>| {
             let text = text.as_deref();
             text.map(duration::parse_seconds).transpose()
@@ -122,7 +123,7 @@ impl ScheduleArguments {
     }
 }
 
-fn parse_time(option: &str, text: &str) -> Result<Timestamp, CommandFailure> {
+fn parse_time(option: &str, text: &str) -> Result<Timestamp> {
     text.parse().map(Timestamp).map_err(|_| {
         let text = escape_control(text);
         CommandFailure::Usage(format!(
@@ -131,7 +132,7 @@ fn parse_time(option: &str, text: &str) -> Result<Timestamp, CommandFailure> {
     })
 }
 
-fn time_after(now: jiff::Timestamp, seconds: u64) -> Result<Timestamp, CommandFailure> {
+fn time_after(now: jiff::Timestamp, seconds: u64) -> Result<Timestamp> {
     let seconds = i64::try_from(seconds).ok();
     let then = seconds.and_then(|seconds| {
         now.checked_add(jiff::SignedDuration::from_secs(seconds))
@@ -141,12 +142,12 @@ fn time_after(now: jiff::Timestamp, seconds: u64) -> Result<Timestamp, CommandFa
         .ok_or_else(|| CommandFailure::Usage("--every is too long".to_owned()))
 }
 
-fn parse_blackout(text: &str) -> Result<BlackoutWindow, CommandFailure> {
+fn parse_blackout(text: &str) -> Result<BlackoutWindow> {
     let Some((from, until)) = text.split_once('/') else {
         let text = escape_control(text);
-        return Err(CommandFailure::Usage(format!(
+        return usage(format!(
             "--blackout {text} is not a window; write 22:00/06:00"
-        )));
+        ));
     };
     Ok(BlackoutWindow {
         from: from.to_owned(),

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::CommandFailure;
-use crate::input::{read_if_exists, read_limited};
+use crate::Result;
+use crate::input::{parse_json, read_if_exists, read_limited};
 
 /// The tool whose files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl ConfigDirectories {
         &self,
         tool: ConfigTool,
         named: Option<&Path>,
-    ) -> Result<ConfigFileKeys, CommandFailure> {
+    ) -> Result<ConfigFileKeys> {
         if let Some(path) = named {
             return parse(path, &read_limited(path)?);
         }
@@ -87,7 +87,7 @@ impl ConfigDirectories {
     }
 
     /// The text of the user's file `name`, or of the machine's.
-    pub(super) fn text(&self, name: &str) -> Result<Option<(PathBuf, String)>, CommandFailure> {
+    pub(super) fn text(&self, name: &str) -> Result<Option<(PathBuf, String)>> {
         for path in self.config_paths(name) {
             if let Some(text) = read_if_exists(&path)? {
                 return Ok(Some((path, text)));
@@ -117,20 +117,16 @@ impl ConfigFileKeys {
     }
 }
 
-fn read(path: &Path) -> Result<ConfigFileKeys, CommandFailure> {
+fn read(path: &Path) -> Result<ConfigFileKeys> {
     match read_if_exists(path)? {
         Some(text) => parse(path, &text),
         None => Ok(ConfigFileKeys::default()),
     }
 }
 
-fn parse(path: &Path, text: &str) -> Result<ConfigFileKeys, CommandFailure> {
-    decode_errors::json::from_str::<ConfigFile>(text)
-        .map(|file| file.options.unwrap_or_default().with_fallback(file.top))
-        .map_err(|error| CommandFailure::Content {
-            place: path.display().to_string(),
-            what: error.to_string(),
-        })
+fn parse(path: &Path, text: &str) -> Result<ConfigFileKeys> {
+    let file: ConfigFile = parse_json(path.display(), text)?;
+    Ok(file.options.unwrap_or_default().with_fallback(file.top))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod files;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::CommandFailure;
+use crate::Result;
 use crate::defaults::SERVICE_URL;
 use crate::input::read_limited;
 
@@ -80,20 +80,16 @@ impl ConnectionFlags {
     }
 
     /// The effective settings of most verbs.
-    pub(crate) fn settings(&self) -> Result<ClientSettings, CommandFailure> {
+    pub(crate) fn settings(&self) -> Result<ClientSettings> {
         self.settings_for(ConfigTool::Orchestrator)
     }
 
     /// The effective settings of the verbs of `tool`.
-    pub(crate) fn settings_for(&self, tool: ConfigTool) -> Result<ClientSettings, CommandFailure> {
+    pub(crate) fn settings_for(&self, tool: ConfigTool) -> Result<ClientSettings> {
         self.settings_at(tool, &ConfigDirectories::of_this_machine())
     }
 
-    fn settings_at(
-        &self,
-        tool: ConfigTool,
-        places: &ConfigDirectories,
-    ) -> Result<ClientSettings, CommandFailure> {
+    fn settings_at(&self, tool: ConfigTool, places: &ConfigDirectories) -> Result<ClientSettings> {
         let file = places.combined_options(tool, self.config_file.as_deref())?;
         let default_cacert = || Some(PathBuf::from(PUPPET_CACERT)).filter(|path| path.exists());
         let flags = self.clone();
@@ -124,10 +120,7 @@ impl ConnectionFlags {
 
     /// The text of `puppetdb.conf`, which has its own format: the named file, or the user's, or the
     /// machine's.
-    pub(crate) fn read_config_text(
-        &self,
-        name: &str,
-    ) -> Result<Option<(PathBuf, String)>, CommandFailure> {
+    pub(crate) fn read_config_text(&self, name: &str) -> Result<Option<(PathBuf, String)>> {
         match &self.config_file {
             Some(path) => Ok(Some((path.clone(), read_limited(path)?))),
             None => ConfigDirectories::of_this_machine().text(name),
@@ -152,7 +145,7 @@ impl ConnectionFlags {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn has_service(&self) -> Result<bool, CommandFailure> {
+    pub fn has_service(&self) -> Result<bool> {
         if self.service_url.is_some() || read_variable("TUTTI_SERVICE_URL").is_some() {
             return Ok(true);
         }

@@ -6,11 +6,10 @@ mod show;
 
 pub(crate) use run::print_left_out_nodes;
 
-use api_types::{Object, TaskDetail};
-use serde_json::Value;
+use api_types::TaskDetail;
 
 use crate::client::ApiClient;
-use crate::{CommandFailure, VerbResult};
+use crate::{Result, VerbResult};
 
 /// Verbs of `tutti task`.
 #[expect(
@@ -71,48 +70,8 @@ pub(crate) async fn fetch_task_detail(
     client: &ApiClient,
     task: &str,
     environment: &str,
-) -> Result<TaskDetail, CommandFailure> {
+) -> Result<TaskDetail> {
     let (module, name) = split_name(task);
     let path = ["orchestrator", "v1", "tasks", module, name];
     client.get(&path, &[("environment", environment)]).await
-}
-
-/// True if the task or plan declares this parameter as text, so that `version=1.10` is not read as
-/// a number.
-pub(crate) fn is_text(metadata: &Object, key: &str) -> bool {
-    let declared = metadata
-        .get("parameters")
-        .and_then(|parameters| parameters.get(key));
-    let declared = declared
-        .and_then(|parameter| parameter.get("type"))
-        .and_then(Value::as_str);
-    declared.is_some_and(|declared| {
-        let inner = declared
-            .trim()
-            .trim_start_matches("Optional[")
-            .trim_start_matches("Sensitive[");
-        ["String", "Enum", "Pattern"]
-            .iter()
-            .any(|text| inner.starts_with(text))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn declared_text_is_known() {
-        let detail: TaskDetail = serde_json::from_value(json!({
-            "id": "", "name": "t", "environment": {"name": "production"},
-            "metadata": {"parameters": {
-                "a": {"type": "Optional[String[1]]"}, "b": {"type": "Integer"}, "c": {}
-            }}
-        }))
-        .unwrap();
-        let is_text = |key| is_text(&detail.metadata, key);
-        assert!(is_text("a"));
-        assert!(!is_text("b") && !is_text("c") && !is_text("d"));
-    }
 }

@@ -1,15 +1,18 @@
-//! `tutti task run TASK -n NODES key=value …`. Main type: [`ConfigFileKeys`].
+//! `tutti task run TASK -n NODES key=value …`. Main type: [`Options`].
 
 use api_types::{JobCreated, Object, TaskCommand};
 use serde_json::Value;
 
-use super::{EnvironmentOption, fetch_task_detail, is_text};
+use super::{EnvironmentOption, fetch_task_detail};
 use crate::client::ApiClient;
+use crate::failure::usage;
+use crate::follow::{self, JobStart};
+use crate::params::ParameterArguments;
 use crate::present::OutputOptions;
-use crate::rollout::RolloutArguments;
+use crate::rollout::JobLimits;
 use crate::targets::TargetOptions;
-use crate::terminal::{self, style_heading};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, ProgramName, VerbResult, follow, params};
+use crate::terminal::{escape_control, style_heading, style_warning};
+use crate::{Result, VerbResult};
 
 /// Number of left-out nodes that are named.
 const NODES_NAMED: usize = 10;
@@ -21,12 +24,8 @@ pub struct Options {
     /// --unreached-of: the job's own task then runs again with its parameters
     #[arg(required_unless_present_any = ["failed_of", "unreached_of"])]
     task: Option<String>,
-    /// Parameters: a value that is JSON is taken as JSON, any other as text
-    #[arg(value_name = "KEY=VALUE")]
-    pairs: Vec<String>,
-    /// All parameters as a JSON object, or @FILE
-    #[arg(long, value_name = "JSON")]
-    params: Option<String>,
+    #[command(flatten)]
+    parameters: ParameterArguments,
     #[command(flatten)]
     targets: TargetOptions,
     #[command(flatten)]
@@ -34,14 +33,8 @@ pub struct Options {
     /// Run the task in noop mode; only for tasks that support it
     #[arg(long)]
     noop: bool,
-    /// Number of nodes at once [default: the server's limit]
-    #[arg(long, value_name = "N", value_parser = crate::duration::parse_node_count)]
-    concurrency: Option<u32>,
     #[command(flatten)]
-    rollout: RolloutArguments,
-    /// Time limit for one node: seconds, or 15m, 4h, 1d
-    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_seconds)]
-    timeout: Option<u64>,
+    limits: JobLimits,
     /// Reason, stored with the job
     #[arg(long)]
     description: Option<String>,
@@ -70,29 +63,27 @@ pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
         noop,
         description: options.description.unwrap_or_default(),
         userdata: Object::new(),
-        timeout: options.timeout,
-        concurrency: options.concurrency,
-        batch: options.rollout.batch,
-        pause_between_batches: options.rollout.pause_between_batches,
-        max_failures: options.rollout.max_failures,
+        timeout: options.limits.timeout,
+        concurrency: options.limits.concurrency,
+        batch: options.limits.rollout.batch,
+        pause_between_batches: options.limits.rollout.pause_between_batches,
+        max_failures: options.limits.rollout.max_failures,
         plan_job: None,
     };
     let created: JobCreated = client
         .post(&["orchestrator", "v1", "command", "task"], &command)
         .await?;
     print_left_out_nodes(&created);
-    let number = created.job.name;
-    if options.no_wait {
-        say!("{number}");
-        return Ok(EXIT_SUCCESS);
-    }
-    let format = options.shown.format;
-    if format == OutputFormat::Human && client.name == ProgramName::Puppet {
-        say!("Starting job ...");
-    } else if format == OutputFormat::Human {
-        announce(&task, &told, &number, noop);
-    }
-    follow::follow(client, &number, format).await
+    let mode = if noop { " (noop)" } else { "" };
+    let what = format!("{}{mode} on {told}", style_heading(&task));
+    let started = JobStart {
+        number: &created.job.name,
+        kind: "job",
+        what: &what,
+        no_wait: options.no_wait,
+        format: options.shown.format,
+    };
+    started.follow(client).await
 }
 
 /// A task with its parameters and options.
@@ -104,17 +95,15 @@ struct TaskToRun {
 }
 
 /// The task that was typed, or that of the job named by --failed-of or --unreached-of.
-async fn task_to_run(options: &Options, client: &ApiClient) -> Result<TaskToRun, CommandFailure> {
+async fn task_to_run(options: &Options, client: &ApiClient) -> Result<TaskToRun> {
     match (&options.task, options.targets.earlier_job()) {
-        (Some(pair), Some(_)) if pair.contains('=') => Err(CommandFailure::Usage(format!(
+        (Some(pair), Some(_)) if pair.contains('=') => usage(format!(
             "`{pair}` is in the place of the task's name; name the task before its parameters"
-        ))),
+        )),
         (Some(task), _) => {
             let environment = options.environment.effective_environment(client);
             let detail = fetch_task_detail(client, task, &environment).await?;
-            let params = params::parse(&options.pairs, options.params.as_deref(), |key| {
-                is_text(&detail.metadata, key)
-            })?;
+            let params = options.parameters.parse(&detail.metadata)?;
             let (task, noop) = (task.clone(), options.noop || client.noop);
             Ok(TaskToRun {
                 environment,
@@ -128,15 +117,11 @@ async fn task_to_run(options: &Options, client: &ApiClient) -> Result<TaskToRun,
 }
 
 /// The task of an earlier job. Its sensitive parameters are not stored.
-async fn rerun_task(
-    options: &Options,
-    client: &ApiClient,
-    number: &str,
-) -> Result<TaskToRun, CommandFailure> {
+async fn rerun_task(options: &Options, client: &ApiClient, number: &str) -> Result<TaskToRun> {
     let job = follow::fetch_job(client, number).await?;
     let refused = |why: &str| {
-        let number = terminal::escape_control(&job.name);
-        Err(CommandFailure::Usage(format!("job {number} {why}")))
+        let number = escape_control(&job.name);
+        usage(format!("job {number} {why}"))
     };
     let task = job.options.get("task").and_then(Value::as_str);
     let Some(task) = task.filter(|_| job.command == "task") else {
@@ -148,7 +133,7 @@ async fn rerun_task(
             "has secret parameters, which are not kept; name the task and give all parameters",
         );
     }
-    if options.params.is_some() {
+    if options.parameters.params.is_some() {
         return refused("has its own parameters; name the task to give others");
     }
     let params = job.options.get("params").and_then(Value::as_object);
@@ -160,12 +145,6 @@ async fn rerun_task(
     })
 }
 
-fn announce(task: &str, told: &str, number: &str, noop: bool) {
-    let (number, task) = (style_heading(number), style_heading(task));
-    let mode = if noop { " (noop)" } else { "" };
-    say!("Job {number}: {task}{mode} on {told}\n");
-}
-
 /// Prints the nodes that are not part of the job because the user may not run the task on them.
 pub(crate) fn print_left_out_nodes(created: &JobCreated) {
     let count = created.not_permitted.len();
@@ -173,11 +152,11 @@ pub(crate) fn print_left_out_nodes(created: &JobCreated) {
         return;
     }
     let names = created.not_permitted.iter().take(NODES_NAMED);
-    let names: Vec<_> = names.map(|name| terminal::escape_control(name)).collect();
+    let names: Vec<_> = names.map(|name| escape_control(name)).collect();
     let more = if count > NODES_NAMED { ", …" } else { "" };
     let text = format!(
         "you may not run this task on {count} of the nodes, which were left out: {}{more}",
         names.join(", ")
     );
-    anstream::eprintln!("{}", terminal::style_warning(text));
+    anstream::eprintln!("{}", style_warning(text));
 }

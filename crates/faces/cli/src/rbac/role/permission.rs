@@ -2,7 +2,8 @@
 
 use api_types::rbac::PermissionSpec;
 
-use crate::CommandFailure;
+use crate::Result;
+use crate::failure::usage;
 use crate::terminal::escape_control;
 
 /// The instance that stands for all instances.
@@ -10,7 +11,7 @@ const ALL: &str = "*";
 
 /// Parses `TYPE:ACTION`, on every instance, or `TYPE:ACTION:INSTANCE`; an instance may contain
 /// colons.
-pub(super) fn parse(word: &str) -> Result<PermissionSpec, CommandFailure> {
+pub(super) fn parse(word: &str) -> Result<PermissionSpec> {
     let mut parts = word.splitn(3, ':');
     match (parts.next(), parts.next(), parts.next()) {
         (Some(kind), Some(action), instance) if !kind.is_empty() && !action.is_empty() => {
@@ -20,15 +21,15 @@ pub(super) fn parse(word: &str) -> Result<PermissionSpec, CommandFailure> {
                 instance: instance.unwrap_or(ALL).to_owned(),
             })
         }
-        _ => Err(CommandFailure::Usage(format!(
+        _ => usage(format!(
             "`{}` is not a permission; write type:action or type:action:instance, as in \
              tasks:run:package (`tutti role permissions` lists them)",
             escape_control(word)
-        ))),
+        )),
     }
 }
 
-pub(super) fn parse_all(words: &[String]) -> Result<Vec<PermissionSpec>, CommandFailure> {
+pub(super) fn parse_all(words: &[String]) -> Result<Vec<PermissionSpec>> {
     words.iter().map(|word| parse(word)).collect()
 }
 

@@ -7,7 +7,7 @@ use super::permission;
 use crate::client::ApiClient;
 use crate::rbac::find::{self, route_v1};
 use crate::terminal::escape_control;
-use crate::{CommandFailure, EXIT_SUCCESS, VerbResult};
+use crate::{EXIT_SUCCESS, Result, VerbResult};
 
 /// Arguments of `tutti role create`.
 #[derive(Debug, clap::Args)]
@@ -161,7 +161,7 @@ fn print_changed(role: &Role) -> VerbResult {
     Ok(EXIT_SUCCESS)
 }
 
-async fn user_ids(client: &ApiClient, called: &[String]) -> Result<Vec<String>, CommandFailure> {
+async fn user_ids(client: &ApiClient, called: &[String]) -> Result<Vec<String>> {
     let mut ids = Vec::with_capacity(called.len());
     for called in called {
         ids.push(find::user(client, called).await?.id);

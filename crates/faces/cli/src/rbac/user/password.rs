@@ -13,7 +13,7 @@ use crate::access::login::{ask_password, first_line};
 use crate::client::ApiClient;
 use crate::rbac::find::{self, route_v1};
 use crate::settings::ConnectionFlags;
-use crate::{CommandFailure, EXIT_SUCCESS, VerbResult};
+use crate::{EXIT_SUCCESS, Result, VerbResult};
 
 /// Arguments of `tutti user password`.
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,7 @@ pub(super) async fn change_own(options: &OwnPasswordOptions, client: &ApiClient)
 pub(super) async fn reset(called: &str, client: &ApiClient) -> VerbResult {
     let user = find::user(client, called).await?;
     let path = route_v1(["users", &user.id, "password", "reset"]);
-    let ResetToken(token) = client.post_empty(&path).await?;
+    let ResetToken(token) = client.send_for_reply(Method::POST, &path).await?;
     say!("{token}");
     Ok(EXIT_SUCCESS)
 }
@@ -74,7 +74,7 @@ pub(super) async fn set(options: &SetOptions, connection: &ConnectionFlags) -> V
 }
 
 /// Reads a secret from a file, from the terminal, or from a line of standard input.
-fn read_secret(file: Option<&PathBuf>, what: &str) -> Result<SecretString, CommandFailure> {
+fn read_secret(file: Option<&PathBuf>, what: &str) -> Result<SecretString> {
     match file {
         Some(path) => first_line(path),
         None => ask_password(what),

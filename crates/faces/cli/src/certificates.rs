@@ -117,9 +117,8 @@ impl CertificatesClient {
     /// # Errors
     /// The server refuses, or does not answer.
     pub async fn clean(&self, certname: &str) -> Result<CertificateChanged> {
-        self.client
-            .send_for_reply(Method::DELETE, &status(certname))
-            .await
+        let path = status(certname);
+        self.client.send_for_reply(Method::DELETE, &path).await
     }
 }
 

@@ -71,13 +71,9 @@ impl ApiClient {
         {
             http = http.resolve(host, address);
         }
-        let http = http
-            .https_only(true)
-            .connect_timeout(CONNECT_TIMEOUT)
-            .build()
-            .map_err(|error| {
-                CommandFailure::Usage(format!("cannot make an HTTPS client: {error}"))
-            })?;
+        let http = http.https_only(true).connect_timeout(CONNECT_TIMEOUT);
+        let fail = |error| CommandFailure::Usage(format!("cannot make an HTTPS client: {error}"));
+        let http = http.build().map_err(fail)?;
         Ok(Self {
             http,
             base: settings.service_url.clone(),

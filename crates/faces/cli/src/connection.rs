@@ -142,8 +142,7 @@ fn parameter(item: &ConnectionItem, key: &str) -> String {
     let parameters = item.parameters.as_ref();
     match parameters.and_then(|parameters| parameters.get(key)) {
         None | Some(Value::Null) => "-".to_owned(),
-        Some(Value::String(text)) => escape_control(text),
-        Some(other) => escape_control(&other.to_string()),
+        Some(value) => escape_control(&values::plain(value)),
     }
 }
 

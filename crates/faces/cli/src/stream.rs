@@ -86,11 +86,8 @@ impl<'a> EventStream<'a> {
         self.attempts += 1;
         let path = ["orchestrator", "v1", "events", "stream"];
         let query = [("job", self.job.as_str())];
-        match self
-            .client
-            .stream(&path, &query, self.last_event_id.as_deref())
-            .await
-        {
+        let last = self.last_event_id.as_deref();
+        match self.client.stream(&path, &query, last).await {
             Ok(response) => {
                 self.response = Some(response);
                 self.parser = ServerSentEventParser::default();
@@ -102,11 +99,13 @@ impl<'a> EventStream<'a> {
                     cause: failure.to_string(),
                 })
             }
-            Err(CommandFailure::Unreachable { .. }) => Ok(()),
             // 502 to 504: the server is starting or stopping.
-            Err(CommandFailure::Refused {
-                status: 502..=504, ..
-            }) => Ok(()),
+            Err(
+                CommandFailure::Unreachable { .. }
+                | CommandFailure::Refused {
+                    status: 502..=504, ..
+                },
+            ) => Ok(()),
             Err(failure) => Err(failure),
         }
     }

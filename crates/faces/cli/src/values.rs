@@ -22,6 +22,18 @@ pub(crate) fn or_empty(value: Option<impl Display>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
+/// Text unchanged, other values as JSON in one line.
+pub(crate) fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The first line of a text.
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
 /// A time, or `never`.
 pub(crate) fn or_never(time: Option<impl Display>) -> String {
     time.map_or_else(|| "never".to_owned(), |time| time.to_string())

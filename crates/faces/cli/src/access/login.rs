@@ -69,12 +69,9 @@ pub(crate) async fn run(options: Options, settings: &ClientSettings) -> VerbResu
             current_user(&client).await?.login
         }
     };
-    say!(
-        "{} as {}; the token is in {}",
-        style_success("Logged in"),
-        escape_control(&login),
-        settings.token_file.display()
-    );
+    let (done, login) = (style_success("Logged in"), escape_control(&login));
+    let file = settings.token_file.display();
+    say!("{done} as {login}; the token is in {file}");
     Ok(EXIT_SUCCESS)
 }
 
@@ -83,13 +80,8 @@ async fn log_in_with_browser(options: Options, client: &ApiClient) -> Result<Tok
         lifetime: options.lifetime,
         label: options.label,
     };
-    Box::pin(oidc::token(
-        client,
-        wanted,
-        options.port,
-        PastedLines::from_stdin(),
-    ))
-    .await
+    let pasted = PastedLines::from_stdin();
+    Box::pin(oidc::token(client, wanted, options.port, pasted)).await
 }
 
 async fn log_in_with_password(
@@ -114,34 +106,22 @@ async fn log_in_with_password(
     };
     let path = ["rbac-api", "v1", "auth", "token"];
     let reply = client.post(&path, &request).await;
-    Ok((
-        reply.map_err(|error| with_login_hint(error, &login))?,
-        login,
-    ))
+    let reply = reply.map_err(|error| with_login_hint(error, &login))?;
+    Ok((reply, login))
 }
 
 /// A refusal that names the login and the next step; whether there is such a user is not told.
-fn with_login_hint(error: CommandFailure, login: &str) -> CommandFailure {
-    match error {
-        CommandFailure::Refused {
-            status,
-            kind,
-            permission,
-            ..
-        } if kind == UNAUTHENTICATED.name => {
-            let login = escape_control(login);
-            CommandFailure::Refused {
-                status,
-                kind,
-                msg: format!(
-                    "the login {login:?} or its password is wrong; try again, or let an administrator reset the password \
-                     (`tutti user reset {login}`)"
-                ),
-                permission,
-            }
-        }
-        other => other,
+fn with_login_hint(mut error: CommandFailure, login: &str) -> CommandFailure {
+    if let CommandFailure::Refused { kind, msg, .. } = &mut error
+        && kind == UNAUTHENTICATED.name
+    {
+        let login = escape_control(login);
+        *msg = format!(
+            "the login {login:?} or its password is wrong; try again, or let an administrator reset the password \
+             (`tutti user reset {login}`)"
+        );
     }
+    error
 }
 
 /// A client that acts as `user`, whose password is prompted for; its token is not stored.

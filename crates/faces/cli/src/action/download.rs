@@ -24,7 +24,7 @@ use crate::terminal::{
     escape_control, escaped_name, style_failure, style_heading, style_state, style_success,
 };
 use crate::values::result_lines;
-use crate::{EXIT_NODES_FAILED, OutputFormat, Result, VerbResult, follow};
+use crate::{EXIT_NODES_FAILED, OutputFormat, Result, VerbResult, follow, job};
 
 /// The task that returns the content of files.
 const TASK: &str = "bolt_shim::download";
@@ -91,37 +91,30 @@ pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let number = created.job.name;
     let format = action.shown.format;
     if format == OutputFormat::Human {
-        say!(
-            "Job {}: {} on {told}\n",
-            style_heading(&number),
-            style_heading(format!("download of {source}"))
-        );
+        let what = style_heading(format!("download of {source}"));
+        say!("Job {}: {what} on {told}\n", style_heading(&number));
     }
     let code = follow::watch(client, &number).await?;
-    let nodes = follow::all_nodes(client, &number).await?;
-    let kept: Vec<_> = nodes
+    let nodes = job::nodes_in(client, &number, None).await?;
+    let written = nodes
         .iter()
-        .map(|node| (node, write_files(node, &directory, &name)))
-        .collect();
-    format.present(&to_json_document(&number, &kept), |_| {
-        kept.iter()
-            .for_each(|(node, kept)| print(node, kept, &source));
+        .map(|node| (node, write_files(node, &directory, &name)));
+    let written: Vec<_> = written.collect();
+    format.present(&to_json_document(&number, &written), |_| {
+        for (node, path) in &written {
+            print(node, path, &source);
+        }
     })?;
-    let all_kept = kept.iter().all(|(_, kept)| kept.is_ok());
-    Ok(if all_kept {
-        code
-    } else {
-        EXIT_NODES_FAILED.max(code)
+    Ok(match written.iter().all(|(_, path)| path.is_ok()) {
+        true => code,
+        false => EXIT_NODES_FAILED.max(code),
     })
 }
 
 /// The last component of the path, which the file or directory keeps as its name.
 fn last_path_component(source: &str) -> Result<String> {
-    let name = source
-        .trim_end_matches('/')
-        .rsplit('/')
-        .next()
-        .unwrap_or_default();
+    let name = source.trim_end_matches('/').rsplit('/').next();
+    let name = name.unwrap_or_default();
     if !source.starts_with('/') || !is_plain_component(name) {
         return usage(format!(
             "`{source}` is not the absolute path of a file or directory on the nodes, such as /etc/hosts"
@@ -158,10 +151,8 @@ fn write_files(node: &JobNode, directory: &Path, name: &str) -> Result<PathBuf, 
         if collected.is_directory {
             make_directory(&place)?;
         }
-        collected
-            .items
-            .iter()
-            .try_for_each(|item| write(&place, item, collected.is_directory))
+        let mut items = collected.items.iter();
+        items.try_for_each(|item| write(&place, item, collected.is_directory))
     };
     written().map_err(|error| format!("cannot write {}: {error}", place.display()))?;
     Ok(place)

@@ -30,6 +30,7 @@ use crate::defaults::COMPLETION_DEADLINE;
 use crate::program_name as program_names;
 use crate::settings::ConnectionFlags;
 use crate::terminal::escape_control;
+use crate::values::first_line;
 
 pub(crate) use scripts::with_names;
 
@@ -65,15 +66,13 @@ pub async fn names(request: CompletionRequest, mut command: Command) -> Vec<Stri
     };
     let found = tokio::time::timeout(COMPLETION_DEADLINE, proposals(kind, &cursor)).await;
     let found = found.ok().flatten().unwrap_or_default();
-    found
-        .iter()
-        .map(|name| line(&cursor.before, name))
-        .collect()
+    let lines = found.iter().map(|name| line(&cursor.before, name));
+    lines.collect()
 }
 
 fn line(before: &str, name: &CompletionName) -> String {
     let value = format!("{before}{}", name.value);
-    let about = name.about.lines().next().unwrap_or_default();
+    let about = first_line(&name.about);
     match about.is_empty() {
         true => value,
         false => format!("{value}\t{}", escape_control(about)),
@@ -111,13 +110,11 @@ fn complete_node_list(
     let fits = |name: &CompletionName| {
         is_typeable(&name.value) && name.value.starts_with(typed) && !is_listed(name)
     };
-    let found = found.into_iter().filter(fits);
-    found
-        .map(|name| CompletionName {
-            value: format!("{listed}{}", name.value),
-            about: name.about,
-        })
-        .collect()
+    let with_list = |name: CompletionName| CompletionName {
+        value: format!("{listed}{}", name.value),
+        ..name
+    };
+    found.into_iter().filter(fits).map(with_list).collect()
 }
 
 /// True if a shell can take the name as printed; a name with control characters is not proposed.
@@ -130,10 +127,8 @@ async fn parameters(kind: NameKind, cursor: &CompletionCursor<'_>) -> Option<Vec
     let found = cached_names(kind, cursor, "").await?;
     let Some((name, typed)) = cursor.typed.split_once('=') else {
         let given = |name: &CompletionName| {
-            let pairs = cursor.values.iter().filter(|(id, _)| id == "pairs");
-            pairs
-                .clone()
-                .any(|(_, pair)| pair.split('=').next() == Some(&name.value))
+            let mut pairs = cursor.values.iter().filter(|(id, _)| id == "pairs");
+            pairs.any(|(_, pair)| pair.split('=').next() == Some(&name.value))
         };
         let free = found.into_iter().filter(|name| !given(name));
         let named = free.map(|name| CompletionName {
@@ -142,25 +137,20 @@ async fn parameters(kind: NameKind, cursor: &CompletionCursor<'_>) -> Option<Vec
         });
         return Some(complete_node_list("", named.collect(), &cursor.typed));
     };
-    let parameter = found
-        .into_iter()
-        .find(|parameter| parameter.value == name)?;
+    let mut found = found.into_iter();
+    let parameter = found.find(|parameter| parameter.value == name)?;
     let before = format!("{name}=");
     if parameter.about.contains("TargetSpec") {
         let (listed, typed) = split_last_item(typed);
         let found = cached_names(NameKind::Nodes, cursor, typed).await?;
-        return Some(complete_node_list(
-            &format!("{before}{listed}"),
-            found,
-            typed,
-        ));
+        let listed = format!("{before}{listed}");
+        return Some(complete_node_list(&listed, found, typed));
     }
-    let values = values(&parameter.about)
-        .into_iter()
-        .map(|value| CompletionName {
-            value,
-            about: String::new(),
-        });
+    let values = values(&parameter.about).into_iter();
+    let values = values.map(|value| CompletionName {
+        value,
+        about: String::new(),
+    });
     Some(complete_node_list(&before, values.collect(), typed))
 }
 
@@ -210,9 +200,8 @@ async fn cached_names(
         // Until the response arrives, so that the next Tab does not wait for an unreachable server.
         cache.write(&key, &[]);
     }
-    let names = source::request_names(kind, cursor, begin, &client)
-        .await
-        .ok()?;
+    let names = source::request_names(kind, cursor, begin, &client).await;
+    let names = names.ok()?;
     if let Some(cache) = &cache {
         cache.write(&key, &names);
     }

@@ -16,12 +16,13 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::client::ApiClient;
+use crate::job::{fetch_job, nodes_in};
 use crate::stream::{EventStream, StreamItem};
 use crate::terminal::{
     escape_control, escaped_name, style_failure, style_heading, style_state, style_success,
     style_warning,
 };
-use crate::values::{duration, result_lines};
+use crate::values::{duration, first_line, result_lines};
 use crate::{
     CommandFailure, EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, ProgramName, Result,
     VerbResult, present,
@@ -130,9 +131,11 @@ async fn follow_until_end(
         };
         match item {
             StreamItem::Output(output) => view.output(&output),
-            StreamItem::Lost(cause) => view.print_note(&format!(
-                "{cause}; waiting for the server, the job goes on …"
-            )),
+            StreamItem::Lost(cause) => {
+                view.print_note(&format!(
+                    "{cause}; waiting for the server, the job goes on …"
+                ));
+            }
             StreamItem::Event(event) if ends_job(&event.kind) => break,
             StreamItem::Event(event) => view.event(&event),
         }
@@ -312,15 +315,12 @@ async fn summary(
     code: &CodeVersionCounts,
 ) -> VerbResult {
     let job = fetch_job(client, number).await?;
-    match format {
-        OutputFormat::Json => {
-            let items = all_nodes(client, number).await?;
-            present::json(&json!({"job": job, "items": items}));
-        }
-        OutputFormat::Human => {
-            print_human_summary(client, &job).await?;
-            code.warning().iter().for_each(|line| say!("{line}"));
-        }
+    if format == OutputFormat::Json {
+        let items = nodes_in(client, number, None).await?;
+        present::json(&json!({"job": job, "items": items}));
+    } else {
+        print_human_summary(client, &job).await?;
+        code.warning().iter().for_each(|line| say!("{line}"));
     }
     Ok(exit_code(&job))
 }
@@ -343,23 +343,17 @@ async fn print_human_summary(client: &ApiClient, job: &Job) -> Result<()> {
     let good = states.get("finished").copied().unwrap_or(0);
     let word = style_state(&job.state);
     let took = duration(job.duration.unwrap_or(0.0));
-    say!(
-        "\nJob {} {word}: {good} of {} nodes succeeded in {took}",
-        escape_control(&job.name),
-        job.node_count
-    );
-    let other: Vec<_> = states
-        .iter()
-        .filter(|(state, _)| *state != "finished")
-        .collect();
+    let (name, all) = (escape_control(&job.name), job.node_count);
+    say!("\nJob {name} {word}: {good} of {all} nodes succeeded in {took}");
+    let other = states.iter().filter(|(state, _)| *state != "finished");
+    let other: Vec<_> = other.collect();
     if other.is_empty() {
         return Ok(());
     }
-    let counts: Vec<_> = other
+    let counts = other
         .iter()
-        .map(|(state, count)| format!("{count} {}", style_state(state)))
-        .collect();
-    say!("{}", counts.join(", "));
+        .map(|(state, count)| format!("{count} {}", style_state(state)));
+    say!("{}", counts.collect::<Vec<_>>().join(", "));
     if job.node_count > NODES_FOR_A_LIST {
         print_failed_nodes(client, job, &other).await?;
     }
@@ -386,45 +380,18 @@ async fn print_failed_nodes(
         }
     }
     if room == 0 {
-        let name = escape_control(&job.name);
-        say!("  … all of them: tutti job show {name}");
+        say!(
+            "  … all of them: tutti job show {}",
+            escape_control(&job.name)
+        );
     }
     Ok(())
 }
 
 /// The cause of a node's failure in one line.
 fn failure_reason(node: &JobNode) -> String {
-    let error = node
-        .result
-        .as_ref()
-        .and_then(|result| result["_error"]["msg"].as_str());
+    let result = node.result.as_ref();
+    let error = result.and_then(|result| result["_error"]["msg"].as_str());
     let message = error.or_else(|| node.details.get("message").and_then(Value::as_str));
-    escape_control(
-        message
-            .unwrap_or_default()
-            .lines()
-            .next()
-            .unwrap_or_default(),
-    )
-}
-
-pub(crate) async fn fetch_job(client: &ApiClient, number: &str) -> Result<Job> {
-    let path = ["orchestrator", "v1", "jobs", number];
-    client.get(&path, &[]).await
-}
-
-/// All nodes of the job.
-pub(crate) async fn all_nodes(client: &ApiClient, number: &str) -> Result<Vec<JobNode>> {
-    nodes_in(client, number, None).await
-}
-
-/// The nodes of the job that are in one state, or all, page by page.
-pub(crate) async fn nodes_in(
-    client: &ApiClient,
-    number: &str,
-    state: Option<&str>,
-) -> Result<Vec<JobNode>> {
-    let path = ["orchestrator", "v1", "jobs", number, "nodes"];
-    let items = |page: JobNodes| page.items;
-    client.all_pages(&path, state, items).await
+    escape_control(first_line(message.unwrap_or_default()))
 }

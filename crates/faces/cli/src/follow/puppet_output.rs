@@ -35,17 +35,11 @@ pub(super) fn node_ended_lines(
         _ => style_failure("Failed"),
     };
     let mut lines = vec![format!("{word} on node {}", escaped_name(node))];
-    let output = result
-        .get("_output")
-        .and_then(Value::as_str)
-        .filter(|text| !text.is_empty());
-    if let Some(output) = output {
+    let output = result.get("_output").and_then(Value::as_str);
+    if let Some(output) = output.filter(|text| !text.is_empty()) {
         lines.push("  STDOUT:".to_owned());
-        lines.extend(
-            output
-                .lines()
-                .map(|line| format!("    {}", escape_control(line))),
-        );
+        let output = output.lines().map(escape_control);
+        lines.extend(output.map(|line| format!("    {line}")));
     }
     let mut rest = result.clone();
     if let Value::Object(fields) = &mut rest {

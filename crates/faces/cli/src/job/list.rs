@@ -7,7 +7,7 @@ use crate::client::ApiClient;
 use crate::defaults::JOBS_SHOWN;
 use crate::present::OutputOptions;
 use crate::terminal::{escape_control, style_dim, style_state};
-use crate::values::{duration, or_empty};
+use crate::values::{duration, first_line, or_empty, plain};
 use crate::{EXIT_SUCCESS, OutputFormat, Result, VerbResult, plan};
 
 /// Arguments of `tutti job list`.
@@ -154,8 +154,7 @@ pub(super) fn action(job: &Job) -> Option<String> {
         _ => return None,
     };
     let text = job.options.get("params")?.get(key)?.as_str()?;
-    let line = text.lines().next().unwrap_or_default();
-    Some(format!("{kind} {}", escape_control(line)))
+    Some(format!("{kind} {}", escape_control(first_line(text))))
 }
 
 /// The requested targets: names, a query, or a group.
@@ -168,15 +167,12 @@ pub(super) fn target(job: &Job) -> String {
             more => format!("{} and {} more", escape_control(first), more - 1),
         };
     }
-    let told = ["query", "node_group", "application"]
-        .iter()
-        .find_map(|key| {
-            let text = match &scope[key] {
-                Value::Null => return None,
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            Some(format!("{} {text}", key.replace('_', " ")))
-        });
-    escape_control(&told.unwrap_or_else(|| "the whole environment".to_owned()))
+    let mut keys = ["query", "node_group", "application"].into_iter();
+    match keys.find(|key| !scope[*key].is_null()) {
+        Some(key) => {
+            let text = plain(&scope[key]);
+            escape_control(&format!("{} {text}", key.replace('_', " ")))
+        }
+        None => "the whole environment".to_owned(),
+    }
 }

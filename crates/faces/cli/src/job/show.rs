@@ -3,16 +3,16 @@
 use api_types::{Job, JobNode};
 use serde_json::{Value, json};
 
-use super::list;
 use super::puppet::describe_environment;
+use super::{fetch_job, list, nodes_in};
 use crate::client::ApiClient;
 use crate::defaults::JOBS_SHOWN;
 use crate::follow::code::CodeVersionCounts;
 use crate::follow::puppet::NodeRun;
-use crate::follow::{all_nodes, fetch_job, follow, is_puppet, nodes_in};
+use crate::follow::{follow, is_puppet};
 use crate::present::{Fields, OutputOptions};
 use crate::terminal::{error_output, escape_control, escaped_name, style_dim, style_state};
-use crate::values::{duration, or_empty, result_lines};
+use crate::values::{duration, or_empty, plain, result_lines};
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Result, VerbResult, rollout};
 
 /// Arguments of `tutti job show`.
@@ -59,7 +59,7 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
 /// The nodes of the job, all or those in some states.
 async fn nodes(client: &ApiClient, number: &str, states: &[String]) -> Result<Vec<JobNode>> {
     if states.is_empty() {
-        return all_nodes(client, number).await;
+        return nodes_in(client, number, None).await;
     }
     let mut nodes = Vec::new();
     for state in states {
@@ -136,8 +136,7 @@ fn flags(job: &Job) -> Vec<String> {
         match job.options.get(*key)? {
             Value::Bool(true) => Some(format!("--{name}")),
             Value::Null | Value::Bool(false) => None,
-            Value::String(text) => Some(format!("--{name} {}", escape_control(text))),
-            other => Some(format!("--{name} {}", escape_control(&other.to_string()))),
+            value => Some(format!("--{name} {}", escape_control(&plain(value)))),
         }
     });
     flags.collect()

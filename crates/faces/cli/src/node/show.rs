@@ -15,7 +15,7 @@ use crate::terminal::{
     escape_control, escaped_name, style_dim, style_failure, style_heading, style_name, style_state,
     style_success,
 };
-use crate::values::or_empty;
+use crate::values::{or_empty, plain};
 use crate::{
     CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, Result, VerbResult, present, targets,
 };
@@ -182,7 +182,11 @@ fn print_facts(facts: Option<&Map<String, Value>>, all: bool) {
     say!("\n{}", style_heading("Facts"));
     if all {
         for (name, value) in facts {
-            say!("  {}  {}", escaped_name(name), text(value));
+            say!(
+                "  {}  {}",
+                escaped_name(name),
+                escape_control(&plain(value))
+            );
         }
         return;
     }
@@ -191,16 +195,11 @@ fn print_facts(facts: Option<&Map<String, Value>>, all: bool) {
             .iter()
             .try_fold(facts.get(path[0]), |value, key| Some(value?.get(*key)));
         if let Some(Some(value)) = value {
-            say!("  {}  {}", style_name(title), text(value));
+            say!("  {}  {}", style_name(title), escape_control(&plain(value)));
         }
     }
     let count = format!("{} in all: --facts", facts.len());
     say!("  {}", style_dim(count));
-}
-
-fn text(value: &Value) -> String {
-    let text = value.as_str().map(escape_control);
-    text.unwrap_or_else(|| escape_control(&value.to_string()))
 }
 
 fn print_jobs(jobs: &[Job]) {

@@ -11,7 +11,7 @@ use crate::defaults::{PREVIEW_PARAMETERS, PREVIEW_TARGETS, PREVIEW_VALUE_CHARS};
 use crate::terminal::{
     escape_control, escaped_name, style_dim, style_heading, style_noop, style_warning,
 };
-use crate::values::result_lines;
+use crate::values::{first_line, plain, result_lines};
 
 /// True if the plan job is a preview.
 pub(super) fn is_preview(job: &PlanJob) -> bool {
@@ -67,11 +67,9 @@ fn targets(details: &Object) -> Option<String> {
     let names = details.get("targets").and_then(Value::as_array)?;
     let count = details.get("target_count").and_then(Value::as_u64);
     let count = count.and_then(|count| usize::try_from(count).ok());
-    let shown: Vec<String> = names
-        .iter()
-        .take(PREVIEW_TARGETS)
-        .map(|name| escape_control(name.as_str().unwrap_or_default()))
-        .collect();
+    let shown = names.iter().take(PREVIEW_TARGETS);
+    let shown = shown.map(|name| escape_control(name.as_str().unwrap_or_default()));
+    let shown: Vec<_> = shown.collect();
     if shown.is_empty() {
         return None;
     }
@@ -84,18 +82,12 @@ fn targets(details: &Object) -> Option<String> {
 }
 
 fn parameters(details: &Object) -> Vec<String> {
-    let entries = match details.get("parameters") {
-        Some(Value::Object(entries)) => entries,
-        _ => return Vec::new(),
-    };
-    let given = entries.iter().filter(|(_, value)| !value.is_null());
+    let entries = details.get("parameters").and_then(Value::as_object);
+    let given = entries.into_iter().flatten();
+    let given = given.filter(|(_, value)| !value.is_null());
     let mut lines: Vec<String> = given
         .map(|(key, value)| {
-            let text = match value {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            let text = escape_control(text.lines().next().unwrap_or_default());
+            let text = escape_control(first_line(&plain(value)));
             let mut shown: String = text.chars().take(PREVIEW_VALUE_CHARS).collect();
             if shown.len() < text.len() {
                 shown.push('…');

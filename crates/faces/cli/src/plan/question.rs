@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::failure::usage;
 use crate::terminal::{self, escape_control, escaped_name};
+use crate::values::plain;
 use crate::{CommandFailure, Result, access};
 
 /// A question, and the answers that it accepts.
@@ -51,20 +52,14 @@ impl PlanPrompt {
     }
 
     fn new(step: &str, text: &str, details: &Value) -> Self {
-        let plain = |value: &Value| match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
         let menu = details["menu"].as_object().into_iter().flatten();
+        let default = details.get("default");
         Self {
             step: step.to_owned(),
             text: text.to_owned(),
             sensitive: details["sensitive"] == Value::Bool(true),
             approval: details["approval"] == Value::Bool(true),
-            default: details
-                .get("default")
-                .filter(|value| !value.is_null())
-                .map(plain),
+            default: default.filter(|value| !value.is_null()).map(plain),
             menu: menu.map(|(key, text)| (key.clone(), plain(text))).collect(),
         }
     }
@@ -135,11 +130,8 @@ impl PlanPrompt {
             text => text.to_owned(),
         };
         if !self.takes(&text) {
-            let keys: Vec<_> = self
-                .menu
-                .iter()
-                .map(|(key, _)| escape_control(key))
-                .collect();
+            let keys = self.menu.iter().map(|(key, _)| escape_control(key));
+            let keys: Vec<_> = keys.collect();
             return usage(format!(
                 "`{}` is none of {}",
                 escape_control(&text),

@@ -7,7 +7,7 @@ use crate::VerbResult;
 use crate::client::ApiClient;
 use crate::present::OutputOptions;
 use crate::terminal::{escape_control, style_state, style_success, style_warning};
-use crate::values::{duration, or_empty};
+use crate::values::{duration, or_empty, plain};
 
 /// Arguments of `tutti plan steps`.
 #[derive(Debug, clap::Args)]
@@ -63,17 +63,10 @@ fn describe_time(step: &PlanStep) -> String {
 fn format_arguments(arguments: &Value) -> String {
     match arguments {
         Value::Null => String::new(),
-        Value::String(text) => escape_control(text),
         Value::Object(fields) => {
-            let field = |(key, value): (&String, &Value)| {
-                let text = value.as_str().map(str::to_owned);
-                escape_control(&format!(
-                    "{key}={}",
-                    text.unwrap_or_else(|| value.to_string())
-                ))
-            };
-            fields.iter().map(field).collect::<Vec<_>>().join(" ")
+            let field = |(key, value): (&String, &Value)| format!("{key}={}", plain(value));
+            escape_control(&fields.iter().map(field).collect::<Vec<_>>().join(" "))
         }
-        other => escape_control(&other.to_string()),
+        other => escape_control(&plain(other)),
     }
 }

@@ -37,7 +37,6 @@ pub(super) fn print(rows: &[Value]) {
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => escape_control(text),
-        other => escape_control(&other.to_string()),
+        other => escape_control(&values::plain(other)),
     }
 }

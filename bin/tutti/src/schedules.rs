@@ -6,8 +6,7 @@ use anyhow::Result;
 use api::JobScheduler;
 use audit::Audit;
 use pki::seal::SealKey;
-use schedules::SystemScheduleClock;
-use store::Store;
+use store::{Store, SystemClock};
 
 use crate::config::Config;
 
@@ -15,7 +14,7 @@ use crate::config::Config;
 pub(crate) fn start(config: &Config, store: Store, audit: Audit) -> Result<JobScheduler> {
     let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
     Ok(JobScheduler::start(
-        Arc::new(SystemScheduleClock),
+        Arc::new(SystemClock),
         store,
         seal,
         audit,

@@ -73,7 +73,7 @@ pub use change::{
     BatchChange, ChangeResult, DetailsChange, EventChange, JobChange, JobRunChange, RunChange,
 };
 pub use check_ins::CheckInRow;
-pub use clock::now_ms;
+pub use clock::{Clock, SystemClock, now_ms};
 pub use code_deploys::{CodeDeployEnd, CodeDeployRow, NewCodeDeploy};
 pub use code_followers::{CodeFollowerRow, CodeGenerationRow};
 pub use code_pins::CodePinRow;

@@ -10,7 +10,7 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use serde_json::json;
-use store::{JobListFilter, JobNumber, JobOrder, JobRow, JobStateRow};
+use store::{JobListFilter, JobNumber, JobOrder, JobRow, JobStateRow, now_ms};
 
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
@@ -139,8 +139,7 @@ fn duration(row: &JobRow, elapsed: Option<Duration>) -> Option<f64> {
         Some(_) => row.duration_ms.map(|took_ms| seconds(0, took_ms)),
         None => elapsed.map(|elapsed| elapsed.as_secs_f64()),
     };
-    let now = || jiff::Timestamp::now().as_millisecond();
-    Some(measured.unwrap_or_else(|| seconds(started_ms, row.finished_ms.unwrap_or_else(now))))
+    Some(measured.unwrap_or_else(|| seconds(started_ms, row.finished_ms.unwrap_or_else(now_ms))))
 }
 
 fn job_item(

@@ -18,8 +18,8 @@ use axum::response::{IntoResponse, Response};
 use fabric::Fabric;
 use futures_util::stream;
 use serde_json::Value;
-use store::defaults::RUNS_TOGETHER;
 use store::{JobNumber, ListPage, RunFilter, RunListOrder, RunRow, Store};
+use store::{defaults::RUNS_TOGETHER, now_ms};
 
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
@@ -98,7 +98,7 @@ impl NodeListStream {
         let rows = rows.inspect_err(|error| {
             tracing::error!(%error, "cannot read more of a job's nodes; the answer is cut off");
         })?;
-        let now_ms = jiff::Timestamp::now().as_millisecond();
+        let now_ms = now_ms();
         let puppet_now_ms = self.puppet.then_some(now_ms);
         for mut item in rows.into_iter().map(|row| node(row, puppet_now_ms)) {
             add_absence(&mut item, &self.fabric);

@@ -7,11 +7,11 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use store::Store;
+use store::{Store, now_ms};
 
 use crate::action::{AuditActor, AuditOutcome, AuditPhase, AuditedAction};
 use crate::head::{CONTRADICTED, ChainHead};
-use crate::{AuditError, HeadFileError, now_ms, stored_chain};
+use crate::{AuditError, HeadFileError, stored_chain};
 
 /// The file and the chain could not be compared.
 #[derive(Debug, thiserror::Error)]

@@ -5,9 +5,9 @@
 //! an intent without a result.
 
 use std::time::Instant;
+use store::now_ms;
 
 use crate::action::{AuditOutcome, AuditPhase, AuditedAction};
-use crate::now_ms;
 use crate::writer::ResultQueue;
 
 /// A command that was announced and may now be executed.

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use store::{AuditPosition, NewAudit, Store};
+use store::{AuditPosition, NewAudit, Store, now_ms};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -221,8 +221,4 @@ impl Drop for AuditState {
     fn drop(&mut self) {
         self.stop.cancel();
     }
-}
-
-fn now_ms() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
 }

@@ -7,13 +7,13 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use store::{AuditRow, Store};
+use store::{AuditRow, Store, now_ms};
 
+use crate::AuditError;
 use crate::action::{AuditActor, AuditOutcome, AuditPhase, AuditedAction};
 use crate::defaults::PRUNE_ROWS;
 use crate::head::HexHash;
 use crate::verify::PruneCheckpoint;
-use crate::{AuditError, now_ms};
 
 /// Deletes the entries that are older than `keep`; returns their number. If the future is dropped,
 /// the next call deletes the rest. Must not run twice at the same time.

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use store::{Clock, SystemClock};
 use telemetry::Tracer;
 
-use crate::clock::{JobClock, SystemJobClock};
 use crate::defaults;
 use crate::file_server::FileServer;
 use crate::resolve::{EmptyResolver, NodeResolver};
@@ -61,7 +61,7 @@ pub struct JobsConfig {
     /// Tracer that correlates the engine's spans with the requests they belong to.
     pub tracer: Tracer,
     /// The time of day.
-    pub clock: Arc<dyn JobClock>,
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Default for JobsConfig {
@@ -86,7 +86,7 @@ impl Default for JobsConfig {
             withdrawals: None,
             downloads: None,
             tracer: Tracer::default(),
-            clock: Arc::new(SystemJobClock),
+            clock: Arc::new(SystemClock),
         }
     }
 }

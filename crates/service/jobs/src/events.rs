@@ -226,7 +226,7 @@ pub(crate) struct RunMark {
     /// Spool of the agent; `None`: a stock agent, or not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spool_id: Option<Uuid>,
-    /// Time of the mark by [`JobClock::steady_ms`](crate::JobClock::steady_ms); `None` in marks of older servers.
+    /// Time of the mark by [`Clock::steady_ms`](store::Clock::steady_ms); `None` in marks of older servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) marked_ms: Option<i64>,
     /// End of the wait for the node, which is silent, by the same clock.

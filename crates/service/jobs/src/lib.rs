@@ -9,7 +9,7 @@
 //! - a run's terminal state is never left, and a job's last event is its last.
 
 mod blocking_requests;
-mod clock;
+mod boot_clock;
 mod config;
 pub mod defaults;
 mod download;
@@ -54,7 +54,7 @@ mod verdict;
 mod withdrawals;
 
 pub use blocking_requests::NodeRequestError;
-pub use clock::{BootClock, JobClock, SystemJobClock};
+pub use boot_clock::BootClock;
 pub use config::JobsConfig;
 pub use events::NODE_LATE_OUTCOME;
 pub use file_server::{FileServer, FileServerError};

@@ -7,10 +7,10 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use pcp::Certname;
 use pxp::action::{self, PingParams};
+use store::Clock;
 use tokio::time::Instant;
 
 use crate::blocking_requests::{BlockingRequests, NodeRequestError};
-use crate::clock::JobClock;
 use crate::defaults::PINGS;
 
 /// The result of one ping.
@@ -26,7 +26,7 @@ pub struct PingResult {
 pub(crate) async fn ping_all(
     asks: &BlockingRequests,
     fabric: &Fabric,
-    clock: &dyn JobClock,
+    clock: &dyn Clock,
     nodes: &[Certname],
     timeout: Duration,
 ) -> Vec<PingResult> {

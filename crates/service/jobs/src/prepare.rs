@@ -18,10 +18,9 @@ use pki::seal::SealKey;
 use pxp::action::{self, FileSpec, FileUri, TaskParams};
 use pxp::task::{TaskName, TaskNameError};
 use serde_json::{Map, Value, json};
-use store::NewJob;
+use store::{Clock, NewJob};
 use telemetry::Tracer;
 
-use crate::clock::JobClock;
 use crate::defaults::{RUN_TIMEOUT_MAX, USER_BYTES};
 use crate::download::DownloadDirectory;
 use crate::engine::{JobTarget, PreparedJob};
@@ -37,7 +36,7 @@ pub(crate) struct JobPreparer {
     pub(crate) code: Arc<dyn CodeReader>,
     pub(crate) blobs: BlobStore,
     pub(crate) seal: Arc<SealKey>,
-    pub(crate) clock: Arc<dyn JobClock>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) resolve: Arc<dyn NodeResolver>,
     pub(crate) run_timeout: Duration,
     /// As in [`JobsConfig`](crate::JobsConfig).

@@ -7,16 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::Store;
+use store::{Clock, Store};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::JobClock;
 use crate::download;
 
 pub(crate) struct JobPruner {
     pub(crate) store: Store,
-    pub(crate) clock: Arc<dyn JobClock>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) after: Duration,
     pub(crate) every: Duration,
     pub(crate) nudge: Arc<Notify>,

@@ -17,14 +17,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jobs::{NodeScope, SystemJobClock, TaskRequest};
+use jobs::{NodeScope, TaskRequest};
 use pki::seal::SealKey;
 use plans::{
     BranchResult, JobPlanEffects, PlanBranch, PlanLaunch, PlanProgram, PlanStepJob, Plans,
     PlansConfig, StepRequest, StepWork,
 };
 use serde_json::{Value, json};
-use store::{Store, StoreConfig};
+use store::{Store, StoreConfig, SystemClock};
 
 /// The sizes of the measurement.
 #[derive(Clone, Copy)]
@@ -81,7 +81,7 @@ async fn measure(directory: &Path, size: Size) -> Value {
         Ok(program)
     };
     let effects = Arc::new(JobPlanEffects::new(jobs.clone(), store.clone()));
-    let (programs, clock) = (Arc::new(programs), Arc::new(SystemJobClock));
+    let (programs, clock) = (Arc::new(programs), Arc::new(SystemClock));
     let config = PlansConfig::default();
     let plans = Plans::start(config, store, effects, programs, seal, clock);
     let plans = plans.await.unwrap();

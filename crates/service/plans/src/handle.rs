@@ -6,10 +6,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jobs::JobClock;
 use pki::seal::SealKey;
 use serde_json::{Value, json};
-use store::{AwaitedAnswer, NewPlanEvent, PlanAnswer, PlanJobRow, PlanStepRow, Store};
+use store::{AwaitedAnswer, Clock, NewPlanEvent, PlanAnswer, PlanJobRow, PlanStepRow, Store};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -36,7 +35,7 @@ struct PlansShared {
     store: Store,
     effects: Arc<dyn PlanEffects>,
     seal: Arc<SealKey>,
-    clock: Arc<dyn JobClock>,
+    clock: Arc<dyn Clock>,
     commands: mpsc::Sender<PlanEngineCommand>,
     stopped: CancellationToken,
     lost: watch::Receiver<Option<PlansLost>>,
@@ -57,7 +56,7 @@ impl Plans {
         effects: Arc<dyn PlanEffects>,
         programs: Arc<dyn PlanProgramSource>,
         seal: Arc<SealKey>,
-        clock: Arc<dyn JobClock>,
+        clock: Arc<dyn Clock>,
     ) -> Result<Self, StartPlansError> {
         let (commands, queue) = mpsc::channel(COMMANDS);
         let (reporter, reports) = mpsc::channel(REPORTS);

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use jobs::JobClock;
+use store::Clock;
 use tokio::sync::mpsc;
 
 use crate::core::{IdlePlan, JournalBatch, RecordedStep};
@@ -53,7 +53,7 @@ struct PlanWorkerThread {
     /// Plans that can run.
     turns: VecDeque<PlanIncarnation>,
     reports: mpsc::Sender<WorkerReport>,
-    clock: Arc<dyn JobClock>,
+    clock: Arc<dyn Clock>,
     stacks: usize,
 }
 
@@ -70,7 +70,7 @@ impl PlanWorker {
     pub(crate) fn start(
         index: usize,
         reports: mpsc::Sender<WorkerReport>,
-        clock: Arc<dyn JobClock>,
+        clock: Arc<dyn Clock>,
     ) -> io::Result<Self> {
         let (orders, queue) = mpsc::channel(WORKER_QUEUE);
         let work = move || {

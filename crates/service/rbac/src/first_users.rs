@@ -7,9 +7,9 @@
 use std::path::Path;
 
 use secrecy::ExposeSecret as _;
-use store::{NewUserRow, Store, StoreError};
+use store::{NewUserRow, Store, StoreError, now_ms};
 
-use crate::{RbacOpenError, UserIdentity, now_ms, password, random_secrets};
+use crate::{RbacOpenError, UserIdentity, password, random_secrets};
 
 /// Id of the user `admin`, the same as in Puppet Enterprise, because scripts contain it.
 pub const ADMIN_ID: &str = "42bf351c-f9ec-40af-84ad-e976fec7f4bd";

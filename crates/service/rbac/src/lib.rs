@@ -40,7 +40,6 @@ mod revoke;
 mod roles;
 mod session;
 mod settings;
-mod steady_clock;
 mod task_targets;
 mod token_cache;
 mod token_label;
@@ -76,7 +75,6 @@ pub use revoke::{RevokeError, RevokeFaults, TokenRevocation};
 pub use roles::{MemberChange, RoleSpec, RoleView};
 pub use session::{AuthenticateError, TokenSession};
 pub use settings::AuthSettings;
-pub use steady_clock::{MachineClock, SteadyClock};
 pub use task_targets::{TaskRight, TaskScope, TaskTargetRecord};
 pub use token_label::{TokenLabel, TokenLabelError};
 pub use token_lifetime::{LifetimeError, TokenLifetime};
@@ -138,7 +136,7 @@ impl Rbac {
         settings: AuthSettings,
     ) -> Result<Self, RbacOpenError> {
         let passwords = PasswordHasher::new().await?;
-        let steady_ms = ms(settings.clock.elapsed());
+        let steady_ms = settings.clock.steady_ms();
         default_roles::ensure(&store).await?;
         first_users::ensure(&store, data_dir).await?;
         let api_user = Arc::new(first_users::ensure_api_user(&store).await?);
@@ -237,12 +235,8 @@ impl RbacInner {
 
     /// Milliseconds of the steady clock, which times locks and delays.
     fn steady_ms(&self) -> i64 {
-        ms(self.settings.clock.elapsed())
+        self.settings.clock.steady_ms()
     }
-}
-
-fn now_ms() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
 }
 
 /// The duration in milliseconds, or `i64::MAX` if it does not fit.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use store::{NewUserRow, StoreError, UserChange, UserOrigin, UserRow};
+use store::{NewUserRow, StoreError, UserChange, UserOrigin, UserRow, now_ms};
 use uuid::Uuid;
 
 use crate::defaults::{CREDENTIAL_BYTES, REMOTE_GROUPS};
@@ -12,7 +12,7 @@ use crate::password_queue::{PasswordRequester, QueuedAttempt};
 use crate::tokens::TokenOrigin;
 use crate::{
     DirectoryError, HashError, IssueError, LoginOrigin, Rbac, RemoteUser, TokenRequest,
-    first_users, now_ms, random_secrets, remote_users,
+    first_users, random_secrets, remote_users,
 };
 
 /// Reason why a login failed.

@@ -3,16 +3,14 @@
 use std::net::IpAddr;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use store::{PasswordResetRow, Store};
+use store::{PasswordResetRow, Store, now_ms};
 
 use crate::defaults::{CREDENTIAL_BYTES, PASSWORD_CHARS, RESET_LIFETIME};
 use crate::locked_write::CacheInvalidation;
 use crate::lockout::LoginSource;
 use crate::password_queue::PasswordRequester;
 use crate::random_secrets;
-use crate::{
-    LoginError, ManageError, Rbac, RequestedPermission, UserIdentity, first_users, ms, now_ms,
-};
+use crate::{LoginError, ManageError, Rbac, RequestedPermission, UserIdentity, first_users, ms};
 
 /// Rule that a new password violates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

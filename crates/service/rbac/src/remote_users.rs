@@ -9,13 +9,13 @@
 
 use std::time::Duration;
 
-use store::{Store, StoreError, UserOrigin};
+use store::{Store, StoreError, UserOrigin, now_ms};
 
 pub use store::UncheckedUser;
 
 use crate::defaults::REMOTE_GROUPS;
 use crate::locked_write::CacheInvalidation;
-use crate::{LoginError, Rbac, RemoteUser, ms, now_ms};
+use crate::{LoginError, Rbac, RemoteUser, ms};
 
 impl Rbac {
     /// Origins of LDAP directories with users that were not checked within `interval`.

@@ -4,12 +4,12 @@
 //! Revoking by token id or by login requires the owner or `users:disable`. A request with faults
 //! still revokes everything else and reports the faults.
 
-use store::{Store, StoreError};
+use store::{Store, StoreError, now_ms};
 
 use crate::locked_write::CacheInvalidation;
 use crate::token_cache::TokenHash;
 use crate::{
-    PermissionDenied, Rbac, RequestedPermission, TokenLabel, UserIdentity, now_ms, random_secrets,
+    PermissionDenied, Rbac, RequestedPermission, TokenLabel, UserIdentity, random_secrets,
 };
 
 /// The tokens to revoke.

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use store::{StoreError, TokenRow};
+use store::{StoreError, TokenRow, now_ms};
 
 use crate::token_cache::{CachedToken, TokenHash};
-use crate::{Rbac, UserIdentity, now_ms, random_secrets};
+use crate::{Rbac, UserIdentity, random_secrets};
 
 /// Reason why a token is refused.
 #[derive(Debug, thiserror::Error)]

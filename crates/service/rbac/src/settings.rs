@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use store::{Clock, SystemClock};
 
 use crate::defaults::{FAILED_LOGINS, USER_LOCK};
-use crate::{ExternalDirectory, MachineClock, SteadyClock, UnnamedEnvironmentScope};
+use crate::{ExternalDirectory, UnnamedEnvironmentScope};
 
 /// Limits for logins and tokens, and the external directories.
 #[derive(Clone, Debug)]
@@ -27,8 +28,8 @@ pub struct AuthSettings {
     pub unnamed_environment: UnnamedEnvironmentScope,
     /// External directories; `None` if there are only local users.
     pub directory: Option<Arc<dyn ExternalDirectory>>,
-    /// Clock that times locks and delays after failed logins.
-    pub clock: Arc<dyn SteadyClock>,
+    /// Clock whose steady time measures locks and delays after failed logins.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Default for AuthSettings {
@@ -40,7 +41,7 @@ impl Default for AuthSettings {
             token_max_lifetime: None,
             unnamed_environment: UnnamedEnvironmentScope::default(),
             directory: None,
-            clock: Arc::new(MachineClock::start()),
+            clock: Arc::new(SystemClock),
         }
     }
 }

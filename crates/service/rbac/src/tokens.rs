@@ -7,13 +7,13 @@ use std::fmt;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use store::{NewTokenRow, Store, StoreError, TokenRow, UserRow};
+use store::{NewTokenRow, Store, StoreError, TokenRow, UserRow, now_ms};
 use uuid::Uuid;
 
 use crate::defaults::{EXPIRED_KEPT, MAX_LIFETIME, TOKENS_PER_USER};
 use crate::locked_write::CacheInvalidation;
 use crate::{
-    ManageError, Rbac, RequestedPermission, TokenLabel, TokenLifetime, UserIdentity, ms, now_ms,
+    ManageError, Rbac, RequestedPermission, TokenLabel, TokenLifetime, UserIdentity, ms,
     random_secrets,
 };
 

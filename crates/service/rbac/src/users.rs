@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use secrecy::SecretString;
-use store::{NewUserRow, Store, StoreError, UserChange, UserRow};
+use store::{NewUserRow, Store, StoreError, UserChange, UserRow, now_ms};
 use uuid::Uuid;
 
 use crate::defaults::NAME_CHARS;
@@ -15,7 +15,7 @@ use crate::error::{validate_name, validate_text};
 use crate::locked_write::CacheInvalidation;
 use crate::{
     ManageError, PermissionDenied, Rbac, RequestedPermission, UserIdentity, check_new_password,
-    first_users, now_ms,
+    first_users,
 };
 
 /// A user with roles and user groups.

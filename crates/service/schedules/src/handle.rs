@@ -7,14 +7,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use pki::seal::{SealKey, UnsealError};
-use store::{ListPage, NewSchedule, ScheduleFilter, ScheduleProgress, Store, StoreError};
+use store::{
+    Clock, ListPage, NewSchedule, ScheduleFilter, ScheduleProgress, Store, StoreError, SystemClock,
+};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::actor::ScheduleActor;
-use crate::clock::{ScheduleClock, SystemScheduleClock};
 use crate::draft::{ScheduleDraft, ScheduledJobKind, initial_advance};
 use crate::launch::{JobLauncher, NoSlotRecorder, SlotRecorder};
 use crate::timetable::TimetableError;
@@ -34,7 +35,7 @@ struct SchedulesHandleState {
 /// State that the handle and the actor share.
 pub(crate) struct ScheduleServices {
     pub(crate) store: Store,
-    pub(crate) clock: Arc<dyn ScheduleClock>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seal: SealKey,
     pub(crate) launch: Arc<dyn JobLauncher>,
     pub(crate) record: Arc<dyn SlotRecorder>,
@@ -48,7 +49,7 @@ pub(crate) struct ScheduleServices {
 #[derive(Clone)]
 pub struct SchedulesConfig {
     /// Source of the current time.
-    pub clock: Arc<dyn ScheduleClock>,
+    pub clock: Arc<dyn Clock>,
     /// Receiver of audit records of started and skipped slots.
     pub record: Arc<dyn SlotRecorder>,
 }
@@ -87,7 +88,7 @@ pub enum ScheduleError {
 impl Default for SchedulesConfig {
     fn default() -> Self {
         Self {
-            clock: Arc::new(SystemScheduleClock),
+            clock: Arc::new(SystemClock),
             record: Arc::new(NoSlotRecorder),
         }
     }

@@ -11,7 +11,6 @@
 mod actor;
 mod blackout;
 mod calendar;
-mod clock;
 mod compiled_timetable;
 mod cron;
 mod decide;
@@ -28,7 +27,6 @@ mod zone;
 
 pub use blackout::BlackoutPeriod;
 pub use calendar::{CalendarRule, DayOfWeek};
-pub use clock::{ScheduleClock, SystemScheduleClock};
 pub use compiled_timetable::{CompiledTimetable, ScheduleSlot};
 pub use decide::{ScheduleDecision, SkipReason, SkippedSlots, SlotProgress, decide};
 pub use draft::{ScheduleDraft, ScheduledJobKind};

@@ -24,7 +24,7 @@ mod workers;
 use std::sync::Arc;
 
 use pki::seal::SealKey;
-use store::{Store, StoreError, WebhookChange, WebhookRow};
+use store::{Store, StoreError, WebhookChange, WebhookRow, now_ms};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
@@ -171,7 +171,7 @@ impl Webhooks {
             description: new.description,
             is_enabled: true,
             created_by: new.created_by,
-            created_ms: jiff::Timestamp::now().as_millisecond(),
+            created_ms: now_ms(),
             next_event: inner.store.last_event_id().await? + 1,
             next_plan_event: inner.store.last_plan_event_id().await? + 1,
             delivered: 0,

@@ -5,8 +5,7 @@
 //! have a separate log; an event is completed when the receiver accepted it or when it was tried
 //! for [`GIVE_UP`]; an event that is sent twice after a crash has the same id.
 
-use jiff::Timestamp;
-use store::{Store, StoreError, WebhookProgress, WebhookRow};
+use store::{Store, StoreError, WebhookProgress, WebhookRow, now_ms};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -204,7 +203,7 @@ impl DeliveryWorker {
     async fn record_failure(&mut self, error: &DeliveryError) -> Result<(), StoreError> {
         let error = error.to_string();
         if self.progress.failing_ms.is_none() {
-            self.progress.failing_ms = Some(Timestamp::now().as_millisecond());
+            self.progress.failing_ms = Some(now_ms());
         }
         if self.progress.last_error.as_ref() != Some(&error) {
             tracing::warn!(webhook = self.id, error, "a webhook's receiver fails");
@@ -216,7 +215,7 @@ impl DeliveryWorker {
     }
 
     async fn disable_webhook(&mut self) -> Result<(), StoreError> {
-        self.progress.failing_ms = Some(Timestamp::now().as_millisecond());
+        self.progress.failing_ms = Some(now_ms());
         self.progress.last_error = Some(DeliveryError::Gone.to_string());
         self.is_unsaved = true;
         self.save_progress().await?;

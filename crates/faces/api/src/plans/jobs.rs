@@ -10,7 +10,7 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
 use store::{
-    AwaitedAnswer, JobStateRow, PlanJobFilter, PlanJobRow, PlanQuestionRow, PlanStepState,
+    AwaitedAnswer, JobStateRow, PlanJobFilter, PlanJobRow, PlanQuestionRow, PlanStepState, now_ms,
 };
 
 use crate::SharedApiContext;
@@ -157,8 +157,7 @@ fn stored_owner(row: &PlanJobRow) -> StoredOwner {
 
 /// A plan job as in the list, without its result.
 fn item(base: &BaseUrl, row: PlanJobRow, owners: &OwnerCache) -> PlanJob {
-    let now = || jiff::Timestamp::now().as_millisecond();
-    let until = row.finished_ms.unwrap_or_else(now);
+    let until = row.finished_ms.unwrap_or_else(now_ms);
     let number = row.number;
     let owner = owners.get(&stored_owner(&row));
     PlanJob {

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use audit::{ActorKind, Audit, AuditActor, AuditObject, AuditedAction};
 use schedules::{SlotEvent, SlotOutcome, SlotRecorder};
 use serde_json::{Map, json};
-use store::LaunchedJob;
+use store::{LaunchedJob, now_ms};
 use telemetry::metrics::Counter;
 
 /// Writes audit entries, and counts them.
@@ -44,7 +44,7 @@ impl LaunchCounters {
             SlotOutcome::Skipped(_) => &self.skipped,
         };
         counter.inc();
-        let now_ms = jiff::Timestamp::now().as_millisecond();
+        let now_ms = now_ms();
         let is_late = now_ms.saturating_sub(firing.slot.slot_ms) > LATE_MS;
         if matches!(outcome, SlotOutcome::Launched(_)) && is_late {
             self.late.inc();

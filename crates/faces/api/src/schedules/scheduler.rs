@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use audit::Audit;
 use pki::seal::SealKey;
-use schedules::{ScheduleClock, Schedules, SchedulesConfig};
-use store::Store;
+use schedules::{Schedules, SchedulesConfig};
+use store::{Clock, Store};
 
 use super::launch::ScheduleLauncher;
 use super::launch_audit::{AuditRecord, LaunchCounters};
@@ -25,7 +25,7 @@ pub struct JobScheduler {
 
 impl JobScheduler {
     /// Starts the scheduler; jobs are created once [`router`](crate::router) was called.
-    pub fn start(clock: Arc<dyn ScheduleClock>, store: Store, seal: SealKey, audit: Audit) -> Self {
+    pub fn start(clock: Arc<dyn Clock>, store: Store, seal: SealKey, audit: Audit) -> Self {
         let launcher = ScheduleLauncher::default();
         let launch_counters = Arc::<LaunchCounters>::default();
         let config = SchedulesConfig {

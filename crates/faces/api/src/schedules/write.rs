@@ -11,6 +11,7 @@ use axum::Json;
 use axum::extract::State;
 use schedules::{ScheduleDraft, ScheduleError, ScheduleView, ScheduledJobKind};
 use serde_json::{Value, json};
+use store::now_ms;
 
 use super::check::check;
 use super::parse_schedule_number;
@@ -217,8 +218,4 @@ fn engine_kind(kind: ScheduledType) -> ScheduledJobKind {
         ScheduledType::Deploy => ScheduledJobKind::Deploy,
         ScheduledType::Plan => ScheduledJobKind::Plan,
     }
-}
-
-fn now_ms() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
 }

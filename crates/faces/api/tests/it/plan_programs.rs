@@ -9,10 +9,10 @@ use ::plans::{
     BranchResult, JobPlanEffects, PlanBranch, PlanEventMessage, PlanFault, PlanLaunch, PlanProgram,
     PlanProgramSource, PlanStepJob, Plans, PlansConfig, StepRequest, StepWork,
 };
-use jobs::{Jobs, NodeScope, SystemJobClock, TaskRequest};
+use jobs::{Jobs, NodeScope, TaskRequest};
 use pki::seal::SealKey;
 use serde_json::{Map, Value, json};
-use store::{ListPage, Store};
+use store::{ListPage, Store, SystemClock};
 
 use crate::world::World;
 
@@ -50,7 +50,7 @@ pub(crate) async fn start(store: &Store, jobs: &Jobs, dir: &Path) -> Plans {
         Arc::new(JobPlanEffects::new(jobs.clone(), store.clone())),
         Arc::new(Library),
         Arc::new(seal),
-        Arc::new(SystemJobClock),
+        Arc::new(SystemClock),
     );
     plans.await.expect("the plan engine starts")
 }

@@ -100,7 +100,7 @@ impl World {
         let audit = audit::Audit::open(store.clone(), audit::AuditConfig::default()).await;
         let key = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
         let scheduler = api::JobScheduler::start(
-            Arc::new(schedules::SystemScheduleClock),
+            Arc::new(store::SystemClock),
             store.clone(),
             key,
             audit.clone(),

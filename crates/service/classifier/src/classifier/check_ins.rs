@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 
 use pcp::Certname;
 use serde_json::{Value, json};
-use store::{CheckInRow, StoreError};
+use store::{CheckInRow, StoreError, now_ms};
 use uuid::Uuid;
 
-use super::{Classifier, now_ms};
+use super::Classifier;
 use crate::NodeFacts;
 use crate::defaults::{CHECK_INS, CHECK_INS_BETWEEN_PRUNES, CHECK_INS_PER_NODE};
 

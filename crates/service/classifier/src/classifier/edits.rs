@@ -7,8 +7,9 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use store::now_ms;
 
-use super::{Classifier, ClassifierInner, now_ms, rows};
+use super::{Classifier, ClassifierInner, rows};
 use crate::edit::{self, EditDecision, EditError, GroupEdit, with_edit_metadata};
 use crate::group::{ClassifierGroup, GroupDelta, GroupId, GroupInput};
 use crate::rights::GroupEditor;

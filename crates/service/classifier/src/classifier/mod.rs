@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use pcp::Certname;
-use store::{Store, StoreError};
+use store::{Store, StoreError, now_ms};
 use tokio::sync::Mutex;
 
 use crate::facts::{ClassifiedNode, FactSource, FactSourceError, NodeFacts};
@@ -230,8 +230,4 @@ impl fmt::Debug for ClassifierInner {
             .field("groups", &groups)
             .finish_non_exhaustive()
     }
-}
-
-pub(crate) fn now_ms() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
 }

@@ -15,11 +15,11 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
+use store::now_ms;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::Classifier;
-use crate::classifier::now_ms;
 use crate::defaults::{CLASSES, CLASSES_ENVIRONMENTS};
 
 pub use announced_environments::AnnounceError;

@@ -11,7 +11,7 @@ use fabric::Fabric;
 use jiff::Timestamp;
 use pki::seal::SealKey;
 use pxp::TransactionId;
-use store::{Store, StoreError};
+use store::{Clock, Store, StoreError};
 use telemetry::Tracer;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -27,7 +27,6 @@ use super::late_outcomes::{LateOutcomes, OutcomeLookup};
 use super::ledger::{ChangeLedger, CompletedCommit};
 use super::outgoing::RequestDelivery;
 use crate::blocking_requests::BlockingRequests;
-use crate::clock::JobClock;
 use crate::file_server::FileServer;
 use crate::in_flight::PollSettings;
 use crate::keys::{JobKey, RunKey};
@@ -44,7 +43,7 @@ use crate::withdrawals::WithdrawnJobs;
 pub(crate) struct EngineServices {
     pub(crate) store: Store,
     pub(crate) fabric: Fabric,
-    pub(crate) clock: Arc<dyn JobClock>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seal: Arc<SealKey>,
     pub(crate) blocking_requests: Arc<BlockingRequests>,
     pub(crate) metrics: Arc<JobMetrics>,

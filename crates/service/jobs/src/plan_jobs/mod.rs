@@ -11,9 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use store::{NewPlanEvent, PlanJobRow, PlanOutcome, Store, StoreError};
-
-use crate::clock::JobClock;
+use store::{Clock, NewPlanEvent, PlanJobRow, PlanOutcome, Store, StoreError};
 
 pub use request::{PlanEnd, PlanStart};
 
@@ -21,7 +19,7 @@ pub use request::{PlanEnd, PlanStart};
 #[derive(Clone)]
 pub struct PlanJobs {
     store: Store,
-    clock: Arc<dyn JobClock>,
+    clock: Arc<dyn Clock>,
 }
 
 /// Reason that a plan job was left unchanged.
@@ -60,7 +58,7 @@ const STOPPED: &str = "tutti/plan-stopped";
 // === impl PlanJobs ===
 
 impl PlanJobs {
-    pub(crate) fn new(store: Store, clock: Arc<dyn JobClock>) -> Self {
+    pub(crate) fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock }
     }
 

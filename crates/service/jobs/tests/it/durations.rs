@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use jobs::{JobClock, JobsConfig, SystemJobClock};
+use jobs::JobsConfig;
+use store::{Clock, SystemClock};
 
 use crate::sim::Manner;
 use crate::world::{World, patient, request};
@@ -18,13 +19,13 @@ struct SetClock(AtomicI64);
 
 // === impl SetClock ===
 
-impl JobClock for SetClock {
+impl Clock for SetClock {
     fn now_ms(&self) -> i64 {
-        SystemJobClock.now_ms() + self.0.load(Ordering::SeqCst)
+        SystemClock.now_ms() + self.0.load(Ordering::SeqCst)
     }
 
     fn steady_ms(&self) -> i64 {
-        SystemJobClock.steady_ms()
+        SystemClock.steady_ms()
     }
 }
 
@@ -32,7 +33,7 @@ impl JobClock for SetClock {
 async fn clock_is_set(by_ms: i64) {
     let clock = Arc::new(SetClock::default());
     let world = World::with(JobsConfig {
-        clock: Arc::clone(&clock) as Arc<dyn JobClock>,
+        clock: Arc::clone(&clock) as Arc<dyn Clock>,
         ..patient()
     })
     .await;
@@ -76,7 +77,7 @@ async fn job_takes_as_long_as_it_takes_although_the_clock_is_set_forward() {
 async fn recovered_job_began_at_its_restart_if_the_clock_was_set_back_before() {
     let clock = Arc::new(SetClock::default());
     let mut world = World::with(JobsConfig {
-        clock: Arc::clone(&clock) as Arc<dyn JobClock>,
+        clock: Arc::clone(&clock) as Arc<dyn Clock>,
         ..patient()
     })
     .await;
@@ -103,7 +104,7 @@ async fn recovered_job_began_at_its_restart_if_the_clock_was_set_back_before() {
 async fn recovered_job_is_no_older_than_it_is_if_the_clock_was_set_forward_before() {
     let clock = Arc::new(SetClock::default());
     let mut world = World::with(JobsConfig {
-        clock: Arc::clone(&clock) as Arc<dyn JobClock>,
+        clock: Arc::clone(&clock) as Arc<dyn Clock>,
         ..patient()
     })
     .await;

@@ -9,9 +9,9 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use jobs::{JobClock, Jobs, JobsConfig, KIND_UNKNOWN};
+use jobs::{Jobs, JobsConfig, KIND_UNKNOWN};
 use pcp::Certname;
-use store::JobNumber;
+use store::{Clock, JobNumber};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::sim::Manner;
@@ -53,7 +53,7 @@ struct SilentNode {
 
 // === impl HandClock ===
 
-impl JobClock for HandClock {
+impl Clock for HandClock {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }
@@ -199,7 +199,7 @@ impl SilentNode {
 /// Every interval as it is by default.
 fn config(clock: &Arc<HandClock>) -> JobsConfig {
     JobsConfig {
-        clock: Arc::clone(clock) as Arc<dyn JobClock>,
+        clock: Arc::clone(clock) as Arc<dyn Clock>,
         prune_after: None,
         ..JobsConfig::default()
     }

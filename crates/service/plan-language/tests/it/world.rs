@@ -9,12 +9,12 @@ use async_trait::async_trait;
 use environments::{BlobStore, EnvironmentDir};
 use evaluator::defaults::SHARED_BYTES_MAX;
 use evaluator::{ParseCache, SharedBytes};
-use jobs::{Jobs, SystemJobClock};
+use jobs::Jobs;
 use pki::seal::SealKey;
 use plan_language::{NodesError, PlanOwner, PuppetPlans};
 use plans::{JobPlanEffects, PlanLaunch, PlanPreviewMode, Plans, PlansConfig};
 use serde_json::{Value, json};
-use store::{Store, StoreConfig};
+use store::{Store, StoreConfig, SystemClock};
 
 use crate::nodes::{Nodes, engine};
 
@@ -127,7 +127,7 @@ impl World {
             Arc::new(effects),
             Arc::new(programs),
             Arc::clone(&self.seal),
-            Arc::new(SystemJobClock),
+            Arc::new(SystemClock),
         );
         self.plans = Some(plans.await.unwrap());
     }

@@ -17,9 +17,8 @@ mod waits;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use jobs::JobClock;
 use pki::seal::SealKey;
-use store::{Store, StoreError};
+use store::{Clock, Store, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -43,7 +42,7 @@ pub(crate) struct PlanEngineDependencies {
     pub(crate) effects: Arc<dyn PlanEffects>,
     pub(crate) programs: Arc<dyn PlanProgramSource>,
     pub(crate) seal: Arc<SealKey>,
-    pub(crate) clock: Arc<dyn JobClock>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stopped: CancellationToken,
     /// Counter of plans that have ended.
     pub(crate) over: watch::Sender<u64>,

@@ -9,11 +9,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobs::SystemJobClock;
 use pki::seal::SealKey;
 use plans::Plans;
 use serde_json::json;
-use store::{ListPage, PlanJobFilter, Store, StoreConfig};
+use store::{ListPage, PlanJobFilter, Store, StoreConfig, SystemClock};
 use tokio::sync::watch;
 
 use crate::effects::{Fake, Ledger, Mishaps};
@@ -37,7 +36,7 @@ async fn open(directory: &Path) -> (Store, Plans) {
     });
     let seal = SealKey::open_or_create(&directory.join("seal")).unwrap();
     let programs = Arc::new(Library);
-    let clock = Arc::new(SystemJobClock);
+    let clock = Arc::new(SystemClock);
     let plans = Plans::start(
         quick(),
         store.clone(),

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use jobs::{NodeScope, SystemJobClock, TaskRequest};
+use jobs::{NodeScope, TaskRequest};
 use pki::seal::SealKey;
 use plans::{
     BranchResult, JobPlanEffects, PlanBranch, PlanEffects as _, PlanEventMessage, PlanLaunch,
     PlanProgram, PlanStepJob, Plans, StepRequest, StepWork,
 };
 use serde_json::{Value, json};
-use store::{JobNumber, Store, StoreConfig};
+use store::{JobNumber, Store, StoreConfig, SystemClock};
 
 use crate::nodes::{CANARY, engine};
 use crate::world::{launch, quick};
@@ -78,7 +78,7 @@ async fn plans(store: &Store, seal: &Arc<SealKey>, effects: &JobPlanEffects) -> 
         Ok(program)
     };
     let (effects, programs) = (Arc::new(effects.clone()), Arc::new(programs));
-    let clock = Arc::new(SystemJobClock);
+    let clock = Arc::new(SystemClock);
     let plans = Plans::start(
         quick(),
         store.clone(),

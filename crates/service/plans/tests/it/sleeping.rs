@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use jobs::{JobClock, SystemJobClock};
 use plans::{PlanCounts, PlanLaunch, PlansConfig};
 use serde_json::json;
+use store::{Clock, SystemClock};
 use testkit::both;
 
 use crate::world::{World, launch, quick};
@@ -136,14 +136,14 @@ struct Jumping {
     readings: AtomicI64,
 }
 
-impl JobClock for Jumping {
+impl Clock for Jumping {
     fn now_ms(&self) -> i64 {
         let readings = self.readings.fetch_add(1, Ordering::Relaxed);
-        SystemJobClock.now_ms() + self.step_ms * readings
+        SystemClock.now_ms() + self.step_ms * readings
     }
 
     fn steady_ms(&self) -> i64 {
-        SystemJobClock.steady_ms()
+        SystemClock.steady_ms()
     }
 }
 
@@ -173,9 +173,9 @@ async fn a_clock_that_was_set_back_during_a_restart_does_not_lengthen_a_sleep() 
     const DAYS_MS: i64 = -3 * 86_400_000;
     #[derive(Debug)]
     struct Behind;
-    impl JobClock for Behind {
+    impl Clock for Behind {
         fn now_ms(&self) -> i64 {
-            SystemJobClock.now_ms() + DAYS_MS
+            SystemClock.now_ms() + DAYS_MS
         }
     }
     let mut world = World::new().await;

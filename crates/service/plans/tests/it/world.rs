@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobs::{JobClock, SystemJobClock};
 use pki::seal::SealKey;
 use plans::{PlanLaunch, PlanProgramSource, Plans, PlansConfig};
 use serde_json::Value;
-use store::{PlanEventRow, PlanJobRow, Store, StoreConfig};
+use store::{Clock, PlanEventRow, PlanJobRow, Store, StoreConfig, SystemClock};
 use testkit::engine::Database;
 use tokio::sync::watch;
 
@@ -28,7 +27,7 @@ pub(crate) struct World {
     seal: Arc<SealKey>,
     _directory: tempfile::TempDir,
     engine: Option<Incarnation>,
-    pub(crate) clock: Arc<dyn JobClock>,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// An engine in its own runtime, so that it can be killed at any await.
@@ -81,7 +80,7 @@ impl World {
             seal: Arc::new(seal),
             _directory: directory,
             engine: None,
-            clock: Arc::new(SystemJobClock),
+            clock: Arc::new(SystemClock),
         };
         world.start().await;
         world

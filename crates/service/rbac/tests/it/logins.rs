@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rbac::defaults::{FAILED_LOGINS, LOCK_OUT, USER_LOCK};
-use rbac::{AuthSettings, AuthenticateError, LoginError, SteadyClock, UserEdit};
+use rbac::{AuthSettings, AuthenticateError, LoginError, UserEdit};
+use store::Clock;
 use tokio::task::JoinSet;
 
 use crate::world::{PASSWORD, World};
@@ -208,16 +209,20 @@ impl HandClock {
     }
 }
 
-impl SteadyClock for HandClock {
-    fn elapsed(&self) -> Duration {
-        Duration::from_secs(self.0.load(Ordering::SeqCst))
+impl Clock for HandClock {
+    fn now_ms(&self) -> i64 {
+        store::now_ms()
+    }
+
+    fn steady_ms(&self) -> i64 {
+        1_000 * i64::try_from(self.0.load(Ordering::SeqCst)).unwrap()
     }
 }
 
 async fn locks_last_by_a_clock_that_is_never_set() {
     let clock = Arc::new(HandClock::default());
     let settings = AuthSettings {
-        clock: Arc::clone(&clock) as Arc<dyn SteadyClock>,
+        clock: Arc::clone(&clock) as Arc<dyn Clock>,
         ..AuthSettings::default()
     };
     let world = World::with(settings).await;

@@ -60,7 +60,7 @@ async fn a_token_ends_with_its_lifetime() {
 async fn a_token_that_is_remembered_ends_in_time_as_well() {
     let world = World::new().await;
     let admin = world.admin().await;
-    let now = jiff::Timestamp::now().as_millisecond();
+    let now = store::now_ms();
     let brief = NewTokenRow {
         hash: Sha256::digest("brief").into(),
         user_id: admin.user_id.clone(),
@@ -86,7 +86,7 @@ async fn a_token_that_is_not_used_times_out() {
     };
     let world = World::with(settings).await;
     let admin = world.admin().await;
-    let now = jiff::Timestamp::now().as_millisecond();
+    let now = store::now_ms();
     let tokens = world.store.tokens_of(&admin.user_id).await.unwrap();
     assert_eq!(tokens[0].timeout_ms, Some(60_000));
     for (text, idle_ms, good) in [("fresh", 50_000, true), ("idle", 60_001, false)] {
@@ -164,7 +164,7 @@ async fn the_last_use_is_written_at_the_end_and_never_by_a_request() {
     // The creation counts as the first use; the test needs a later one.
     let created = row(&world).await.created_ms;
     let later = async {
-        while jiff::Timestamp::now().as_millisecond() <= created {
+        while store::now_ms() <= created {
             tokio::task::yield_now().await;
         }
     };
@@ -271,7 +271,7 @@ async fn a_token_lives_no_longer_than_the_configured_maximum() {
     assert_eq!(most.as_secs(), 600);
     // Tokens from a time with a longer maximum lifetime, or without one.
     let admin = world.admin().await;
-    let now = jiff::Timestamp::now().as_millisecond();
+    let now = store::now_ms();
     for (text, age_ms, expires_ms, good) in [
         ("young", 500_000, Some(i64::MAX), true),
         ("old", 600_001, Some(now + 1_000_000), false),

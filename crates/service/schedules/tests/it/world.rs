@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use pki::seal::SealKey;
 use schedules::{
-    JobLauncher, ScheduleClock, ScheduleDraft, ScheduleView, ScheduledJobKind, Schedules,
-    SchedulesConfig, SlotEvent, SlotJob, SlotOutcome, SlotRecorder, SubmissionError, Timetable,
-    TimetableRule,
+    JobLauncher, ScheduleDraft, ScheduleView, ScheduledJobKind, Schedules, SchedulesConfig,
+    SlotEvent, SlotJob, SlotOutcome, SlotRecorder, SubmissionError, Timetable, TimetableRule,
 };
 use serde_json::{Map, Value, json};
-use store::{JobListFilter, LaunchedJob, ListPage, NewJob, SlotKey, Store, StoreConfig};
+use store::{Clock, JobListFilter, LaunchedJob, ListPage, NewJob, SlotKey, Store, StoreConfig};
 use testkit::engine::Database;
 use tokio::sync::mpsc;
 
@@ -30,7 +29,7 @@ impl Hand {
     }
 }
 
-impl ScheduleClock for Hand {
+impl Clock for Hand {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }

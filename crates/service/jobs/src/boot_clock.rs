@@ -1,33 +1,12 @@
-//! The clock of the crate, handed in by the caller.
+//! The clock of a server: [`BootClock`].
 //!
-//! [`JobClock`] gives the milliseconds that are stored; timers use tokio's clock. Invariants: nothing
-//! in this crate asks the system for the time elsewhere; and no duration or deadline is a
-//! difference of two times of day, since the machine's clock may be set meanwhile: [`BootClock`]
-//! goes on over restarts.
+//! Invariant: its steady clock goes on over restarts of the process.
 
-use std::fmt;
 use std::io;
 use std::path::Path;
-use std::sync::LazyLock;
-use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-
-/// Source of the time of day and of a steady time.
-pub trait JobClock: fmt::Debug + Send + Sync + 'static {
-    /// Milliseconds since 1970-01-01T00:00:00Z.
-    fn now_ms(&self) -> i64;
-
-    /// Milliseconds since 1970 at some moment, counted on by a clock that is never set: for deadlines and ages that
-    /// are stored.
-    fn steady_ms(&self) -> i64 {
-        self.now_ms()
-    }
-}
-
-/// The machine's clock. Its steady clock begins with the time of day in each process.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SystemJobClock;
+use store::{Clock, SystemClock};
 
 /// The machine's clock, with a steady clock that begins at the first start after a boot and goes on
 /// over restarts of the process. After a boot it begins with the time of day, since the time
@@ -43,22 +22,6 @@ pub struct BootClock {
 struct BootRecord {
     boot_id: String,
     offset_ms: i64,
-}
-
-/// One moment by both clocks.
-static START: LazyLock<(i64, Instant)> =
-    LazyLock::new(|| (SystemJobClock.now_ms(), Instant::now()));
-
-impl JobClock for SystemJobClock {
-    fn now_ms(&self) -> i64 {
-        jiff::Timestamp::now().as_millisecond()
-    }
-
-    fn steady_ms(&self) -> i64 {
-        let (start_ms, start) = *START;
-        let passed = i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX);
-        start_ms.saturating_add(passed)
-    }
 }
 
 // === impl BootClock ===
@@ -77,7 +40,7 @@ impl BootClock {
                 offset_ms: left.offset_ms,
             };
         }
-        let offset_ms = SystemJobClock.now_ms().saturating_sub(since_boot_ms());
+        let offset_ms = SystemClock.now_ms().saturating_sub(since_boot_ms());
         let record = BootRecord {
             boot_id: boot_id.to_owned(),
             offset_ms,
@@ -90,9 +53,9 @@ impl BootClock {
     }
 }
 
-impl JobClock for BootClock {
+impl Clock for BootClock {
     fn now_ms(&self) -> i64 {
-        SystemJobClock.now_ms()
+        SystemClock.now_ms()
     }
 
     fn steady_ms(&self) -> i64 {
@@ -126,14 +89,6 @@ fn write_boot_record(path: &Path, record: &BootRecord) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_steady_clock_starts_at_the_time_of_day_and_goes_on() {
-        let first = SystemJobClock.steady_ms();
-        let later = SystemJobClock.steady_ms();
-        assert!(later >= first);
-        let hour_ms = 3_600_000;
-        assert!((SystemJobClock.now_ms() - later).abs() < hour_ms);
-    }
     #[test]
     fn the_clock_of_a_boot_goes_on_in_the_next_process() {
         let directory = tempfile::tempdir().unwrap();

@@ -318,7 +318,7 @@ impl Jobs {
         self.send_command(EngineCommand::Run { job, reply })
             .await
             .ok_or(JobSubmitError::ShuttingDown)?;
-        Ok(answer.await.map_err(|_| JobSubmitError::Unanswered)??)
+        answer.await.map_err(|_| JobSubmitError::Unanswered)?
     }
 
     /// Stops a job: nothing new starts; with `force`, running actions are cancelled. Returns when

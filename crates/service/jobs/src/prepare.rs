@@ -23,7 +23,7 @@ use telemetry::Tracer;
 
 use crate::defaults::{RUN_TIMEOUT_MAX, USER_BYTES};
 use crate::download::DownloadDirectory;
-use crate::engine::{JobTarget, PreparedJob};
+use crate::engine::{JobDispatch, JobTarget, PreparedJob, to_stored_timeout};
 use crate::kind::{JobAction, JobKind};
 use crate::native::NativeAction;
 use crate::outcome::REDACTED;
@@ -99,13 +99,21 @@ impl JobPreparer {
             Some(place) => action.with_download(place),
             None => action,
         };
+        let dispatch = JobDispatch {
+            action: Some(action.with_over_ssh(request.over_ssh)),
+            timeout_ms: to_stored_timeout(request.timeout.unwrap_or(self.run_timeout)),
+            concurrency: request.concurrency,
+            noop: request.noop,
+            keeps_secrets,
+            trace,
+        };
         let row = NewJob {
             command: command.to_owned(),
             kind: name_of_kind.to_owned(),
             task: Some(request.task),
             environment: environment.to_string(),
             options: options.to_string(),
-            sealed: None,
+            sealed: Some(dispatch.seal(&self.seal)),
             owner: request.owner,
             description: request.description,
             userdata: Value::Object(request.userdata).to_string(),
@@ -118,20 +126,14 @@ impl JobPreparer {
             plan_job: request.plan_job,
             mark: request.mark,
         };
-        let job = PreparedJob {
+        Ok(PreparedJob {
             row,
             targets: nodes.into_iter().map(JobTarget::from).collect(),
             kind,
-            action: action.with_over_ssh(request.over_ssh),
-            timeout: request.timeout.unwrap_or(self.run_timeout),
-            concurrency: request.concurrency,
+            dispatch,
             rollout: request.rollout,
-            noop: request.noop,
-            keeps_secrets,
             after_restart: request.after_restart,
-            trace,
-        };
-        Ok(job.into_sealed(&self.seal))
+        })
     }
 
     /// Destination on the server for the files of a download.

@@ -4,8 +4,6 @@
 
 use store::StoreError;
 
-use crate::engine::JobNotRun;
-
 /// Reason that a checked job was not accepted. Nothing was sent, and nothing stored unless stated
 /// otherwise.
 #[derive(Debug, thiserror::Error)]
@@ -42,20 +40,5 @@ fn in_doubt_advice(never_starts: bool) -> &'static str {
         "the database was lost while it wrote the job; nothing was sent to any node. Should the \
          server be restarted before the database is back, the job may run: look at the list of jobs \
          before you run it again"
-    }
-}
-
-impl From<JobNotRun> for JobSubmitError {
-    fn from(not_run: JobNotRun) -> Self {
-        match not_run {
-            JobNotRun::Store(error) => Self::Store(error),
-            JobNotRun::InDoubt {
-                source,
-                never_starts,
-            } => Self::InDoubt {
-                source,
-                never_starts,
-            },
-        }
     }
 }

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use pcp::{Certname, MessageId};
 use pxp::TransactionId;
@@ -15,14 +14,15 @@ use store::JobNumber;
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use super::dispatch::JobDispatch;
 use crate::in_flight::InFlightRun;
 use crate::keys::{JobKey, RunKey};
-use crate::kind::{JobAction, JobKind};
+use crate::kind::JobKind;
 use crate::live::OutputWatcher;
 use crate::over_ssh::NodeTransport;
 use crate::rollout::{HaltReason, Rollout};
 use crate::tally::RunTally;
-use crate::trace::{JobTrace, RunTrace};
+use crate::trace::RunTrace;
 use crate::verdict::{AbsenceStart, ErrorEvidence};
 
 #[derive(Debug, Default)]
@@ -38,12 +38,7 @@ pub(crate) struct ActiveJobs {
 pub(crate) struct ActiveJob {
     pub(crate) number: JobNumber,
     pub(crate) kind: JobKind,
-    /// The action for the agents; `None`: sealed before a restart and unreadable now.
-    pub(crate) action: Option<JobAction>,
-    pub(crate) timeout: Duration,
-    pub(crate) noop: bool,
-    /// As in [`PreparedJob`](super::PreparedJob).
-    pub(crate) keeps_secrets: bool,
+    pub(crate) dispatch: JobDispatch,
     pub(crate) started: bool,
     /// The job is from before this engine's start, or of a plan that went on right after it: its
     /// nodes get time to come back.
@@ -60,7 +55,6 @@ pub(crate) struct ActiveJob {
     /// Set when too many nodes failed.
     pub(crate) halted: Option<Arc<HaltReason>>,
     pub(crate) tally: RunTally,
-    pub(crate) trace: Option<JobTrace>,
     pub(crate) watchers: Vec<OutputWatcher>,
     /// Counts the commits that touched the job.
     pub(crate) commits: watch::Sender<u64>,

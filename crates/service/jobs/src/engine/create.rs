@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::active_jobs::{ActiveRun, RunPhase};
-use super::draft::{JobDraft, JobInsertion, JobNotRun, JobTarget, PreparedJob};
+use super::draft::{JobDraft, JobInsertion, JobTarget, PreparedJob};
 use super::outgoing::OutgoingMessage;
 use super::state::JobEngine;
 use crate::events;
@@ -23,6 +23,7 @@ use crate::kind::JobKind;
 use crate::over_ssh::{NodeTransport, OverSsh};
 use crate::rollout::{Rollout, add_failed_node};
 use crate::state::{JobState, RunState};
+use crate::submit::JobSubmitError;
 use crate::tally::{RunTally, StopSeverity};
 use crate::verdict::RunVerdict;
 
@@ -45,27 +46,24 @@ impl JobEngine {
     pub(super) fn create(
         &mut self,
         prepared: PreparedJob,
-        reply: oneshot::Sender<Result<JobNumber, JobNotRun>>,
+        reply: oneshot::Sender<Result<JobNumber, JobSubmitError>>,
     ) {
         if let Some(doubts) = self.check_in_doubt_limit() {
             let error = StoreError::Unavailable(Arc::new(doubts));
             // A caller that is gone needs no answer.
-            let _ = reply.send(Err(JobNotRun::Store(error)));
+            let _ = reply.send(Err(error.into()));
             return;
         }
         let PreparedJob {
             mut row,
             targets,
             kind,
-            action,
-            timeout,
-            concurrency,
+            mut dispatch,
             rollout: options,
-            noop,
-            keeps_secrets,
             after_restart,
-            mut trace,
         } = prepared;
+        let (over_ssh, concurrency, noop) =
+            (dispatch.over_ssh(), dispatch.concurrency, dispatch.noop);
         let key = self.new_key();
         // A plan that goes on after a restart is quicker than the nodes that reconnect.
         let after_restart = after_restart && Instant::now() < self.recovering_until;
@@ -75,7 +73,7 @@ impl JobEngine {
             .iter()
             .zip(&batches)
             .map(|(target, batch)| {
-                self.choose_begin(target, kind, &action.over_ssh, *batch, after_restart)
+                self.choose_begin(target, kind, &over_ssh, *batch, after_restart)
             })
             .collect();
         let mut failed = Vec::new();
@@ -161,7 +159,7 @@ impl JobEngine {
             row.states.push(state.as_str().to_owned());
             row.events.push(events::job_ended(event, state, at_ms));
             row.sealed = None;
-            if let Some(trace) = &mut trace {
+            if let Some(trace) = &mut dispatch.trace {
                 trace.record_state(state);
             }
         } else if row.batches.is_some() {
@@ -171,17 +169,13 @@ impl JobEngine {
         }
         let draft = JobDraft {
             kind,
-            action,
-            timeout,
-            noop,
-            keeps_secrets,
+            dispatch,
             after_restart,
             runs,
             rollout,
             has_batches: row.batches.is_some(),
             failed,
             tally,
-            trace,
             since: SystemTime::now(),
         };
         let store = self.deps.store.clone();
@@ -215,15 +209,15 @@ impl JobEngine {
                     self.lost = Some(error.clone());
                 }
                 // A caller that is gone needs no answer.
-                let _ = reply.send(Err(JobNotRun::Store(error)));
+                let _ = reply.send(Err(error.into()));
                 return;
             }
         };
         self.deps.metrics.jobs_created.inc();
         let _ = reply.send(Ok(number));
-        self.trace_inserted(draft.trace.as_ref(), draft.since);
+        self.trace_inserted(draft.dispatch.trace.as_ref(), draft.since);
         if draft.tally.open_runs() == 0 {
-            if let Some(trace) = draft.trace {
+            if let Some(trace) = draft.dispatch.trace {
                 self.trace_finished_job(trace, number);
             }
             return self.scheduler.remove(key);

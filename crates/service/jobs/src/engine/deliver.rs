@@ -119,7 +119,7 @@ impl JobEngine {
             self.give_up(key, &self.not_started_verdict(key.job));
             return None;
         }
-        let (now, timeout) = (Instant::now(), job.timeout);
+        let (now, timeout) = (Instant::now(), job.dispatch.timeout());
         let patience = &self.deps.poll_settings;
         if !ours {
             tracing::error!(job = %job.number, "a run was marked by another process already; its \
@@ -153,7 +153,7 @@ impl JobEngine {
     pub(super) fn build_request(&mut self, key: RunKey) -> Option<OutgoingMessage> {
         let job = self.active_jobs.jobs.get(&key.job)?;
         let run = job.runs.get(key.index)?;
-        let Some(action) = &job.action else {
+        let Some(action) = &job.dispatch.action else {
             self.give_up(key, &RunVerdict::Unreadable);
             return None;
         };

@@ -1,26 +1,24 @@
 //! A job before it has a number.
 //!
-//! [`PreparedJob`] is the engine's input, a [`JobDraft`] is kept while the job is inserted; [`JobNotRun`] is
-//! the reason that it was not run.
+//! [`PreparedJob`] is the engine's input, a [`JobDraft`] is kept while the job is inserted.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use api_types::rollout::RolloutOptions;
 use pcp::Certname;
-use pki::seal::SealKey;
 use store::{JobNumber, NewJob, StoreError};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use super::active_jobs::{ActiveJob, ActiveRun, DispatchedRun, RunPhase};
-use super::recover::SealedDispatch;
+use super::dispatch::JobDispatch;
 use crate::in_flight::{InFlightRun, PollSettings};
 use crate::keys::JobKey;
-use crate::kind::{JobAction, JobKind};
+use crate::kind::JobKind;
 use crate::rollout::Rollout;
+use crate::submit::JobSubmitError;
 use crate::tally::RunTally;
-use crate::trace::JobTrace;
 use crate::verdict::RunVerdict;
 
 /// A job that has been checked and sealed; it only has to be committed and run.
@@ -29,17 +27,10 @@ pub(crate) struct PreparedJob {
     pub(crate) row: NewJob,
     pub(crate) targets: Vec<JobTarget>,
     pub(crate) kind: JobKind,
-    pub(crate) action: JobAction,
-    pub(crate) timeout: Duration,
-    pub(crate) concurrency: Option<usize>,
+    pub(crate) dispatch: JobDispatch,
     pub(crate) rollout: RolloutOptions,
-    pub(crate) noop: bool,
-    /// The job is a step of a plan of this server, which may read the values that tasks mark as
-    /// `_sensitive`.
-    pub(crate) keeps_secrets: bool,
     /// As in [`TaskRequest`](crate::TaskRequest).
     pub(crate) after_restart: bool,
-    pub(crate) trace: Option<JobTrace>,
 }
 
 /// A node of a new job.
@@ -54,30 +45,13 @@ pub(super) struct JobInsertion {
     pub(super) key: JobKey,
     pub(super) outcome: Result<JobNumber, StoreError>,
     pub(super) draft: JobDraft,
-    pub(super) reply: oneshot::Sender<Result<JobNumber, JobNotRun>>,
-}
-
-/// Reason that a submitted task was not run.
-#[derive(Debug)]
-pub(crate) enum JobNotRun {
-    /// Nothing was stored.
-    Store(StoreError),
-    /// The store was lost at the commit: the job may be stored, and is withdrawn.
-    InDoubt {
-        source: StoreError,
-        /// The job does not start even after a restart.
-        never_starts: bool,
-    },
+    pub(super) reply: oneshot::Sender<Result<JobNumber, JobSubmitError>>,
 }
 
 /// A job that has no number yet.
 pub(super) struct JobDraft {
     pub(super) kind: JobKind,
-    pub(super) action: JobAction,
-    pub(super) timeout: Duration,
-    pub(super) noop: bool,
-    /// As in [`PreparedJob`].
-    pub(super) keeps_secrets: bool,
+    pub(super) dispatch: JobDispatch,
     /// As in [`ActiveJob`].
     pub(super) after_restart: bool,
     pub(super) runs: Vec<ActiveRun>,
@@ -87,28 +61,11 @@ pub(super) struct JobDraft {
     /// As in [`ActiveJob`].
     pub(super) failed: Vec<Certname>,
     pub(super) tally: RunTally,
-    pub(super) trace: Option<JobTrace>,
     /// Start of the job's commit.
     pub(super) since: SystemTime,
 }
 
-// === impl Prepared ===
-
-impl PreparedJob {
-    /// Seals into the job's row all that a restarted engine needs to run it.
-    pub(crate) fn into_sealed(mut self, seal: &SealKey) -> Self {
-        let dispatch = SealedDispatch {
-            action: self.action.clone(),
-            timeout_ms: u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX),
-            concurrency: self.concurrency,
-            noop: self.noop,
-            keeps_secrets: self.keeps_secrets,
-            trace: self.trace.clone(),
-        };
-        self.row.sealed = Some(dispatch.seal(seal));
-        self
-    }
-}
+// === impl JobTarget ===
 
 impl From<Certname> for JobTarget {
     fn from(certname: Certname) -> Self {
@@ -117,26 +74,22 @@ impl From<Certname> for JobTarget {
     }
 }
 
-// === impl Draft ===
+// === impl JobDraft ===
 
 impl JobDraft {
     pub(super) fn into_job(self, number: JobNumber, patience: &PollSettings) -> ActiveJob {
         let Self {
             kind,
-            action,
-            timeout,
-            noop,
-            keeps_secrets,
+            dispatch,
             after_restart,
             mut runs,
             rollout,
             has_batches,
             failed,
             tally,
-            trace,
             since: _,
         } = self;
-        let now = Instant::now();
+        let (now, timeout) = (Instant::now(), dispatch.timeout());
         let (mut waiting, mut later) = (VecDeque::new(), BTreeMap::<u32, Vec<usize>>::new());
         let mut started = false;
         for (index, run) in runs.iter_mut().enumerate() {
@@ -156,10 +109,7 @@ impl JobDraft {
         ActiveJob {
             number,
             kind,
-            action: Some(action.with_job_number(kind, number)),
-            timeout,
-            noop,
-            keeps_secrets,
+            dispatch: dispatch.with_job_number(kind, number),
             started,
             after_restart,
             runs,
@@ -170,7 +120,6 @@ impl JobDraft {
             failed,
             halted: None,
             tally,
-            trace,
             watchers: Vec::new(),
             commits: watch::Sender::new(0),
         }

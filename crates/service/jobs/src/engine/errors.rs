@@ -135,7 +135,7 @@ impl JobEngine {
             return RunVerdict::from_error(evidence, words, via);
         }
         let job = self.active_jobs.jobs.get(&key.job);
-        let words = explain_refusal(job.and_then(|job| job.action.as_ref()), words);
+        let words = explain_refusal(job.and_then(|job| job.dispatch.action.as_ref()), words);
         RunVerdict::from_error(evidence, &words, via)
     }
 

@@ -28,7 +28,7 @@ impl JobEngine {
         let Some(job) = self.active_jobs.jobs.get_mut(&key.job) else {
             return false;
         };
-        let action = job.action.as_ref();
+        let action = job.dispatch.action.as_ref();
         let Some(task) = action.and_then(|action| action.task.as_deref()) else {
             return false;
         };

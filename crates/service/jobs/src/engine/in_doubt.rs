@@ -12,13 +12,14 @@ use store::{JobNumber, JobRunChange, StoreError};
 use tokio::sync::oneshot;
 
 use super::active_jobs::RunPhase;
-use super::draft::{JobDraft, JobNotRun};
+use super::draft::JobDraft;
 use super::ledger::CommitFollowUp;
 use super::state::JobEngine;
 use crate::defaults::{COMMIT_RETRY, DOUBTS};
 use crate::events;
 use crate::keys::{JobKey, RunKey};
 use crate::state::JobState;
+use crate::submit::JobSubmitError;
 use crate::tally::StopSeverity;
 use crate::verdict::RunVerdict;
 
@@ -50,7 +51,7 @@ impl JobEngine {
         key: JobKey,
         draft: JobDraft,
         source: StoreError,
-        reply: oneshot::Sender<Result<JobNumber, JobNotRun>>,
+        reply: oneshot::Sender<Result<JobNumber, JobSubmitError>>,
     ) {
         let open = |run: &&super::active_jobs::ActiveRun| !matches!(run.phase, RunPhase::Settled);
         let Some(transaction) = draft
@@ -61,7 +62,7 @@ impl JobEngine {
         else {
             // No node was connected: nothing of it can start in any case.
             let never_starts = true;
-            let _ = reply.send(Err(JobNotRun::InDoubt {
+            let _ = reply.send(Err(JobSubmitError::InDoubt {
                 source,
                 never_starts,
             }));
@@ -75,7 +76,7 @@ impl JobEngine {
                 "the database was lost while it wrote a job; the job is withdrawn"
             );
             // A caller that is gone needs no answer.
-            let _ = reply.send(Err(JobNotRun::InDoubt {
+            let _ = reply.send(Err(JobSubmitError::InDoubt {
                 source,
                 never_starts,
             }));

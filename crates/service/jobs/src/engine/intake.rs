@@ -245,7 +245,13 @@ impl JobEngine {
 
     /// Destination of a download.
     fn node_download(&self, key: RunKey) -> Option<NodeDownload> {
-        let action = self.active_jobs.jobs.get(&key.job)?.action.as_ref()?;
+        let action = self
+            .active_jobs
+            .jobs
+            .get(&key.job)?
+            .dispatch
+            .action
+            .as_ref()?;
         let place = Arc::clone(action.place.as_ref()?);
         let certname = self.active_jobs.run(key)?.certname.clone();
         Some(NodeDownload {
@@ -263,11 +269,14 @@ impl JobEngine {
     /// exists.
     fn secrets_seal_key(&self, key: RunKey) -> Option<Arc<SealKey>> {
         let job = self.active_jobs.jobs.get(&key.job)?;
-        job.keeps_secrets.then(|| Arc::clone(&self.deps.seal))
+        job.dispatch
+            .keeps_secrets
+            .then(|| Arc::clone(&self.deps.seal))
     }
 
     pub(super) fn outcome_context(&mut self, key: RunKey) -> Option<OutcomeContext> {
-        let timeout_seconds = self.active_jobs.jobs.get(&key.job)?.timeout.as_secs();
+        let job = self.active_jobs.jobs.get(&key.job)?;
+        let timeout_seconds = job.dispatch.timeout().as_secs();
         let stock_agent = self.capabilities(key).is_none();
         let cancelling = self.active_jobs.dispatched_mut(key)?.flight.cancel_reason();
         Some(OutcomeContext {

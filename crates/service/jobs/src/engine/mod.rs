@@ -13,6 +13,7 @@ mod awaiting_nodes;
 mod commit;
 mod create;
 mod deliver;
+mod dispatch;
 mod draft;
 mod errors;
 mod fall_back;
@@ -40,7 +41,8 @@ use store::{JobNumber, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
-pub(crate) use self::draft::{JobNotRun, JobTarget, PreparedJob};
+pub(crate) use self::dispatch::{JobDispatch, to_stored_timeout};
+pub(crate) use self::draft::{JobTarget, PreparedJob};
 pub(crate) use self::state::{EngineServices, JobEngine};
 use crate::defaults::{
     INBOX_TURN, INSERTIONS, LATE_LOOKUPS, PENDING_BYTES, PENDING_CHANGES, SEND_BATCHES, SHAPING,
@@ -48,12 +50,13 @@ use crate::defaults::{
 };
 use crate::live::{LiveFeed, OutputTaken};
 use crate::metrics;
+use crate::submit::JobSubmitError;
 
 /// A command from the handle to the engine.
 pub(crate) enum EngineCommand {
     Run {
         job: Box<PreparedJob>,
-        reply: oneshot::Sender<Result<JobNumber, JobNotRun>>,
+        reply: oneshot::Sender<Result<JobNumber, JobSubmitError>>,
     },
     /// The reply comes when the stop is durable; `false`: the job is over (or never was).
     Stop {

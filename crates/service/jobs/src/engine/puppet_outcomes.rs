@@ -42,7 +42,7 @@ impl JobEngine {
         let reported = PuppetOutcomeInput {
             certname: job.runs[key.index].certname.clone(),
             job: job.number,
-            noop: job.noop,
+            noop: job.dispatch.noop,
             results,
             context: known,
             resolve: Arc::clone(&self.deps.resolve),

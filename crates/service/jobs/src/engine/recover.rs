@@ -1,7 +1,7 @@
 //! Recovery after a restart: the unfinished jobs, from the store.
 //!
-//! [`SealedDispatch`] is the part of a job that is kept sealed to be sent later. Invariant: a run that
-//! bears the mark is queried and never sent afresh; a run without the mark was certainly not sent.
+//! Invariant: a run that bears the mark is queried and never sent afresh; a run without the mark was
+//! certainly not sent.
 //! A job that was [withdrawn](crate::withdrawals) is ended: nothing of it was sent.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -11,42 +11,26 @@ use api_types::rollout::RolloutOptions;
 use pcp::Certname;
 use pki::seal::SealKey;
 use pxp::TransactionId;
-use serde::{Deserialize, Serialize};
 use store::{BatchStateRow, ListPage, RunFilter, RunRow, StoreError, UnfinishedJob};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::active_jobs::{ActiveJob, ActiveRun, DispatchedRun, OutputProgress, RunPhase};
+use super::dispatch::JobDispatch;
 use super::state::JobEngine;
-use crate::defaults::{FAILED_NAMED, RUN_TIMEOUT};
+use crate::defaults::FAILED_NAMED;
 use crate::events::{self, RunMark};
 use crate::in_flight::InFlightRun;
 use crate::keys::RunKey;
-use crate::kind::{JobAction, JobKind};
+use crate::kind::JobKind;
 use crate::rollout::Rollout;
 use crate::state::{JobState, RunState};
 use crate::tally::{RunTally, StopSeverity};
-use crate::trace::JobTrace;
 use crate::verdict::RunVerdict;
 
 /// Output that a recovered run's agent may send: it is unknown how much it sent before the restart,
 /// so the credit must be large enough. 64 MiB; the queues of slow readers are bounded all the same.
 const RECOVERED_OUTPUT_BYTES: u64 = 64 * 1_024 * 1_024;
-
-/// The data needed to send the requests of a job. Sealed at rest: the parameters may be secret.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct SealedDispatch {
-    pub(crate) action: JobAction,
-    pub(crate) timeout_ms: u64,
-    pub(crate) concurrency: Option<usize>,
-    pub(crate) noop: bool,
-    /// As in [`PreparedJob`](super::PreparedJob).
-    #[serde(default)]
-    pub(crate) keeps_secrets: bool,
-    /// Span context of the job in its trace, if it has one.
-    #[serde(default)]
-    pub(crate) trace: Option<JobTrace>,
-}
 
 // === impl Engine ===
 
@@ -93,20 +77,12 @@ impl JobEngine {
         before: PreviousRunEnds,
     ) {
         let key = self.new_key();
-        let dispatch = row
-            .sealed
-            .as_deref()
-            .and_then(|sealed| unseal(sealed, seal));
-        if dispatch.is_none() {
+        let dispatch = JobDispatch::unseal(row.sealed.as_deref(), seal);
+        if dispatch.action.is_none() {
             tracing::error!(job = %row.job.number, "the job's parameters cannot be unsealed; its \
                 waiting runs will be errored, those in flight are still asked about");
         }
-        let timeout = dispatch
-            .as_ref()
-            .map_or(RUN_TIMEOUT, |known| Duration::from_millis(known.timeout_ms));
-        let concurrency = dispatch.as_ref().and_then(|known| known.concurrency);
-        let noop = dispatch.as_ref().is_some_and(|known| known.noop);
-        let keeps_secrets = dispatch.as_ref().is_some_and(|known| known.keeps_secrets);
+        let timeout = dispatch.timeout();
         let state = JobState::parse(&row.job.state).unwrap_or(JobState::Running);
         let stop = if state == JobState::Stopping || withdrawn.is_some() {
             StopSeverity::Gently
@@ -143,7 +119,7 @@ impl JobEngine {
             .extend(rollout.pause_end().map(|until| (until, key)));
         let kind = JobKind::from_command(&row.job.command);
         self.scheduler
-            .resume(key, kind.pool(), concurrency, in_flight);
+            .resume(key, kind.pool(), dispatch.concurrency, in_flight);
         if state != JobState::New
             && state != JobState::Ready
             && let Some(started_ms) = row.job.started_ms
@@ -154,14 +130,10 @@ impl JobEngine {
             self.deps.running.begin(row.job.number, begin);
         }
         let count = waiting.len();
-        let trace = dispatch.as_ref().and_then(|known| known.trace.clone());
         let mut job = ActiveJob {
             number: row.job.number,
             kind,
-            action: dispatch.map(|known| known.action.with_job_number(kind, row.job.number)),
-            timeout,
-            noop,
-            keeps_secrets,
+            dispatch: dispatch.with_job_number(kind, row.job.number),
             started: state != JobState::New && state != JobState::Ready,
             after_restart: true,
             tally: RunTally::new(runs.len(), count_unsuccessful(&row), stop),
@@ -172,7 +144,6 @@ impl JobEngine {
             has_batches: row.job.rollout.is_some(),
             failed: before.failed,
             halted: None,
-            trace,
             watchers: Vec::new(),
             commits: watch::Sender::new(0),
         };
@@ -331,15 +302,6 @@ impl JobEngine {
     }
 }
 
-// === impl Dispatch ===
-
-impl SealedDispatch {
-    pub(crate) fn seal(&self, seal: &SealKey) -> Vec<u8> {
-        let plain = serde_json::to_vec(self).expect("JSON and numbers always serialise");
-        seal.seal(&plain)
-    }
-}
-
 /// Continues the traces of the runs in flight; they began when the runs were marked.
 fn trace_dispatched(job: &mut ActiveJob, row: &UnfinishedJob) {
     let started: HashMap<&str, i64> = row
@@ -378,9 +340,4 @@ fn count_unsuccessful(row: &UnfinishedJob) -> usize {
     counts
         .map(|(_, count)| usize::try_from(*count).unwrap_or(usize::MAX))
         .sum()
-}
-
-fn unseal(sealed: &[u8], seal: &SealKey) -> Option<SealedDispatch> {
-    let plain = seal.open(sealed).ok()?;
-    serde_json::from_slice(&plain).ok()
 }

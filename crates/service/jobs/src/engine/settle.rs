@@ -52,13 +52,10 @@ impl JobEngine {
             return self.scheduler.release(key);
         };
         let run_key = RunKey { job: key, index };
-        let (after_restart, readable) = (job.after_restart, job.action.is_some());
+        let (after_restart, readable) = (job.after_restart, job.dispatch.action.is_some());
         let (certname, kind) = (job.runs[index].certname.clone(), job.kind);
-        let over_ssh = job
-            .action
-            .as_ref()
-            .map(|action| Arc::clone(&action.over_ssh));
-        let way = self.choose_transport(&certname, kind, &over_ssh.unwrap_or_default());
+        let over_ssh = job.dispatch.over_ssh();
+        let way = self.choose_transport(&certname, kind, &over_ssh);
         let Some((via, presence)) = way else {
             self.scheduler.release(key);
             if !self
@@ -118,7 +115,7 @@ impl JobEngine {
             event: Some(events::run_started(
                 job.kind,
                 &run.certname,
-                job.noop,
+                job.dispatch.noop,
                 at_ms,
             )),
         };
@@ -252,7 +249,7 @@ impl JobEngine {
         let Some((state, event)) = job.tally.take_job_end() else {
             return;
         };
-        if let Some(trace) = &mut job.trace {
+        if let Some(trace) = &mut job.dispatch.trace {
             trace.record_state(state);
         }
         let event = events::job_ended(event, state, at_ms);

@@ -59,7 +59,8 @@ impl JobEngine {
         let run = self.active_jobs.run(key)?;
         let presence = self.presence_of(run);
         let can_cancel = presence.as_ref().is_some_and(can_cancel);
-        let timeout = self.active_jobs.jobs.get(&key.job)?.timeout.as_secs();
+        let job = self.active_jobs.jobs.get(&key.job)?;
+        let timeout = job.dispatch.timeout().as_secs();
         let patience = self.deps.poll_settings;
         let flight = &mut self.active_jobs.dispatched_mut(key)?.flight;
         let due = if heard {
@@ -139,7 +140,7 @@ impl JobEngine {
         let Some(job) = self.active_jobs.jobs.get(&key.job) else {
             return;
         };
-        let seconds = job.timeout.as_secs();
+        let seconds = job.dispatch.timeout().as_secs();
         let flying = self.active_jobs.dispatched_mut(key);
         let told = false;
         let verdict = match flying.and_then(|flying| flying.flight.cancel_reason()) {

@@ -17,7 +17,7 @@ use crate::trace::{JobTrace, RunTrace};
 impl ActiveJob {
     /// Begins the trace of a run that has had its slot since `start`.
     pub(super) fn trace_run(&mut self, index: usize, start: SystemTime) {
-        let trace = self.trace.as_ref();
+        let trace = self.dispatch.trace.as_ref();
         let run = trace.and_then(|trace| trace.begin_run(index, start));
         self.runs[index].trace = run.map(Box::new);
     }
@@ -59,7 +59,7 @@ impl JobEngine {
     /// Exports the span of a job whose end is durable.
     pub(super) fn trace_job_ended(&mut self, key: JobKey) {
         if let Some(job) = self.active_jobs.jobs.get_mut(&key)
-            && let Some(trace) = job.trace.take()
+            && let Some(trace) = job.dispatch.trace.take()
         {
             let number = job.number;
             self.trace_finished_job(trace, number);

@@ -11,7 +11,7 @@ use store::NewJob;
 use super::version::is_too_old;
 use super::{ACTION, MODULE, PuppetRunError, PuppetRunRequest};
 use crate::defaults::VERSIONS_WAIT;
-use crate::engine::{JobTarget, PreparedJob};
+use crate::engine::{JobDispatch, JobTarget, PreparedJob, to_stored_timeout};
 use crate::kind::{DEPLOY, JobAction, JobKind};
 use crate::prepare::{JobPreparer, add_rollout_options, check_limits};
 use crate::resolve::NodeEnvironment;
@@ -53,13 +53,21 @@ impl JobPreparer {
         self.refuse_old_puppets(&mut targets).await;
         let params = json!({"env": [], "flags": words, "job": ""});
         let action = JobAction::new(MODULE, ACTION, action::encode(&params));
+        let dispatch = JobDispatch {
+            action: Some(action),
+            timeout_ms: to_stored_timeout(request.timeout.unwrap_or(self.run_timeout)),
+            concurrency: request.concurrency,
+            noop: request.flags.noop,
+            keeps_secrets: false,
+            trace,
+        };
         let row = NewJob {
             command: DEPLOY.to_owned(),
             kind: DEPLOY.to_owned(),
             task: None,
             environment: request.environment,
             options: options.to_string(),
-            sealed: None,
+            sealed: Some(dispatch.seal(&self.seal)),
             owner: request.owner,
             description: request.description,
             userdata: Value::Object(request.userdata).to_string(),
@@ -72,20 +80,14 @@ impl JobPreparer {
             plan_job: request.plan_job,
             mark: request.mark,
         };
-        let job = PreparedJob {
+        Ok(PreparedJob {
             row,
             targets,
             kind: JobKind::Puppet,
-            action,
-            timeout: request.timeout.unwrap_or(self.run_timeout),
-            concurrency: request.concurrency,
+            dispatch,
             rollout: request.rollout,
-            noop: request.flags.noop,
-            keeps_secrets: false,
             after_restart: false,
-            trace,
-        };
-        Ok(job.into_sealed(&self.seal))
+        })
     }
 
     /// Checks the environment, which must exist; `None`: each node's own.

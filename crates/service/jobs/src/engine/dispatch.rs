@@ -1,0 +1,78 @@
+//! The request of a job to its nodes, in memory and sealed in the job's row: [`JobDispatch`].
+//!
+//! Invariant: a restarted engine sends what this one would have sent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pki::seal::SealKey;
+use serde::{Deserialize, Serialize};
+use store::JobNumber;
+
+use crate::defaults::RUN_TIMEOUT;
+use crate::kind::{JobAction, JobKind};
+use crate::over_ssh::OverSsh;
+use crate::trace::JobTrace;
+
+/// The data needed to send the requests of a job. Sealed at rest: the parameters may be secret.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct JobDispatch {
+    /// The action for the agents; `None`: sealed before a restart and unreadable now.
+    pub(crate) action: Option<JobAction>,
+    /// Timeout of the run on one node.
+    pub(crate) timeout_ms: u64,
+    pub(crate) concurrency: Option<usize>,
+    pub(crate) noop: bool,
+    /// The job is a step of a plan of this server, which may read the values that tasks mark as
+    /// `_sensitive`.
+    #[serde(default)]
+    pub(crate) keeps_secrets: bool,
+    /// Span context of the job in its trace, if it has one.
+    #[serde(default)]
+    pub(crate) trace: Option<JobTrace>,
+}
+
+// === impl JobDispatch ===
+
+impl JobDispatch {
+    pub(crate) fn seal(&self, seal: &SealKey) -> Vec<u8> {
+        let plain = serde_json::to_vec(self).expect("JSON and numbers always serialise");
+        seal.seal(&plain)
+    }
+
+    /// The content of the sealed part of a job's row; unreadable if it is absent or altered.
+    pub(super) fn unseal(sealed: Option<&[u8]>, seal: &SealKey) -> Self {
+        let plain = sealed.and_then(|sealed| seal.open(sealed).ok());
+        let read = plain.and_then(|plain| serde_json::from_slice(&plain).ok());
+        read.unwrap_or(Self {
+            action: None,
+            timeout_ms: to_stored_timeout(RUN_TIMEOUT),
+            concurrency: None,
+            noop: false,
+            keeps_secrets: false,
+            trace: None,
+        })
+    }
+
+    pub(super) fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+
+    /// SSH connections of nodes that the job requests to be reached over SSH.
+    pub(super) fn over_ssh(&self) -> Arc<OverSsh> {
+        let action = self.action.as_ref();
+        action.map_or_else(Arc::default, |action| Arc::clone(&action.over_ssh))
+    }
+
+    /// Adds the job's number to the action, if the kind sends it to the node.
+    pub(super) fn with_job_number(self, kind: JobKind, number: JobNumber) -> Self {
+        let action = self.action;
+        let action = action.map(|action| action.with_job_number(kind, number));
+        Self { action, ..self }
+    }
+}
+
+/// A timeout as it is stored, in milliseconds.
+pub(crate) fn to_stored_timeout(timeout: Duration) -> u64 {
+    u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)
+}

@@ -8,12 +8,11 @@
 use std::collections::BTreeSet;
 
 use ::plans::{
-    JobOutcomeError, JobPlanEffects, JobStartError, PlanActor, PlanEffects, PlanStepJob,
-    StepOutcome,
+    JobOutcomeError, JobPlanEffects, JobStartError, PlanActor, PlanEffects, StepOutcome,
 };
 use api_types::kinds;
 use async_trait::async_trait;
-use jobs::{Jobs, NodeScope, TaskRequest};
+use jobs::{JobSpec, Jobs, NodeScope, TaskWork};
 use pcp::Certname;
 use rbac::{
     CodeReach, PermissionDenied, Rbac, RequestedPermission, TaskRight, TaskScope, UserIdentity,
@@ -35,30 +34,27 @@ impl PlanEffects for OwnerRestrictedJobs {
     async fn start(
         &self,
         actor: &PlanActor,
-        order: PlanStepJob,
+        spec: JobSpec,
         mark: PlanJournalWrite,
     ) -> Result<JobNumber, JobStartError> {
         let owner = self.owner(actor).await?;
-        let (scope, of_task) = match &order {
-            PlanStepJob::Task(request) => {
-                let bound = self.check_task(actor, &owner, request).await?;
-                (Some(&request.scope), bound)
-            }
-            PlanStepJob::Puppet(request) => {
-                let run = self
-                    .access
-                    .authorize(&owner, RequestedPermission::any("puppet_agent", "run"));
+        let of_task = match spec.work.task() {
+            Some(task) => self.check_task(actor, &owner, task, &spec.scope).await?,
+            None => {
+                let run = RequestedPermission::any("puppet_agent", "run");
+                let run = self.access.authorize(&owner, run);
                 run.map_err(|denied| denied_error(actor, &denied))?;
-                (request.scope.as_ref(), None)
+                None
             }
         };
         let of_plan = self.check_plan(actor, &owner)?;
         // Usually they are equal, and checked once.
         let bounds: BTreeSet<&str> = of_task.into_iter().chain(of_plan).collect();
         for environment in bounds {
-            self.check_environment(actor, scope, environment).await?;
+            self.check_environment(actor, &spec.scope, environment)
+                .await?;
         }
-        self.effects.start(actor, order, mark).await
+        self.effects.start(actor, spec, mark).await
     }
 
     async fn outcome(&self, job: JobNumber) -> Result<StepOutcome, JobOutcomeError> {
@@ -100,20 +96,14 @@ impl OwnerRestrictedJobs {
         &self,
         actor: &'a PlanActor,
         owner: &UserIdentity,
-        request: &'a TaskRequest,
+        task: &'a TaskWork,
+        nodes: &NodeScope,
     ) -> Result<Option<&'a str>, JobStartError> {
-        // The engine reads it in the same way.
-        let environment = match request.environment.as_str() {
-            "" => actor.environment.as_str(),
-            named => named,
-        };
-        let right = self
-            .access
-            .task_right(owner, &request.task, environment)
-            .await;
+        let (name, environment) = (task.name.as_str(), task.environment.as_str());
+        let right = self.access.task_right(owner, name, environment).await;
         let TaskRight { scope, reach } =
             right.map_err(|error| JobStartError::Unavailable(error.to_string()))?;
-        self.check_scope(actor, request, scope).await?;
+        self.check_scope(actor, name, nodes, scope).await?;
         Ok((reach == CodeReach::OwnEnvironment).then_some(environment))
     }
 
@@ -121,10 +111,10 @@ impl OwnerRestrictedJobs {
     async fn check_environment(
         &self,
         actor: &PlanActor,
-        scope: Option<&NodeScope>,
+        scope: &NodeScope,
         environment: &str,
     ) -> Result<(), JobStartError> {
-        let Some(NodeScope::Nodes(nodes)) = scope else {
+        let NodeScope::Nodes(nodes) = scope else {
             // Plans name their nodes; the nodes of another scope are not known here.
             return Err(external_directories(actor, environment, &[]));
         };
@@ -142,14 +132,15 @@ impl OwnerRestrictedJobs {
     async fn check_scope(
         &self,
         actor: &PlanActor,
-        request: &TaskRequest,
+        task: &str,
+        nodes: &NodeScope,
         scope: TaskScope,
     ) -> Result<(), JobStartError> {
         match scope {
             TaskScope::All => Ok(()),
-            TaskScope::None => Err(forbidden_error(actor, &request.task, &[])),
+            TaskScope::None => Err(forbidden_error(actor, task, &[])),
             TaskScope::Some {
-                nodes,
+                nodes: named,
                 node_groups,
                 pql_queries,
             } => {
@@ -157,11 +148,11 @@ impl OwnerRestrictedJobs {
                 let queries = pql_queries
                     .into_iter()
                     .map(|pql| NodeScope::Query(pql.into()));
-                let mut allowed = nodes;
+                let mut allowed = named;
                 for part in groups.chain(queries) {
                     allowed.extend(self.resolve_members(&part).await);
                 }
-                check_permitted_nodes(actor, request, &allowed)
+                check_permitted_nodes(actor, task, nodes, &allowed)
             }
         }
     }
@@ -179,17 +170,18 @@ impl OwnerRestrictedJobs {
 
 fn check_permitted_nodes(
     actor: &PlanActor,
-    request: &TaskRequest,
+    task: &str,
+    nodes: &NodeScope,
     allowed: &BTreeSet<String>,
 ) -> Result<(), JobStartError> {
-    let NodeScope::Nodes(asked) = &request.scope else {
-        return Err(forbidden_error(actor, &request.task, &[]));
+    let NodeScope::Nodes(asked) = nodes else {
+        return Err(forbidden_error(actor, task, &[]));
     };
     let asked = asked.iter().map(ToString::to_string);
     let outside: Vec<String> = asked.filter(|node| !allowed.contains(node)).collect();
     match outside.is_empty() {
         true => Ok(()),
-        false => Err(forbidden_error(actor, &request.task, &outside)),
+        false => Err(forbidden_error(actor, task, &outside)),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::jobs::{FileContent, NativeAction, TaskRequest};
+use ::jobs::{FileContent, JobSpec, JobWork, NativeAction, TaskWork};
 use api_types::{ActionCommand, ActionType, ApiError, JobCreated, Object};
 use axum::Json;
 use axum::extract::State;
@@ -22,8 +22,8 @@ use crate::body::StrictBody;
 use crate::defaults::ACTION_FILE_BYTES;
 use crate::failure::ApiFailure;
 use crate::guard::ApiCaller;
+use crate::job_specs::{caller_job, create_job, environment_name, job_limits};
 use crate::scope::engine_scope;
-use crate::task;
 use crate::task_rights::{PermittedNodes, permitted_nodes};
 
 pub(crate) async fn run(
@@ -33,15 +33,31 @@ pub(crate) async fn run(
     StrictBody(command): StrictBody<ActionCommand>,
 ) -> Result<(StatusCode, Json<JobCreated>), ApiFailure> {
     command.check()?;
-    let mut request = request(&api, &caller, command)?;
-    let task: TaskName = request
-        .task
-        .parse()
-        .map_err(|error| ApiError::invalid("type", error))?;
-    let PermittedNodes { nodes, dropped } =
-        permitted_nodes(&api, &caller, &task, &request.environment, &request.scope).await?;
-    request.nodes = nodes;
-    let job = base.job_url(task::create_job(&api, request).await?);
+    let limits = job_limits(command.concurrency, command.timeout, command.rollout());
+    let action = native(command.kind, &command.params)?;
+    let mut params = command.params;
+    if command.kind == ActionType::Upload {
+        // The task receives only the path, not the name.
+        params.remove("name");
+    }
+    let scope = engine_scope(&api, &caller, command.scope.into_kind()?)?;
+    let task = TaskWork {
+        params,
+        run_as: command.run_as,
+        ..TaskWork::new(
+            environment_name(&command.environment)?,
+            task_of(command.kind),
+        )
+    };
+    let PermittedNodes { nodes, dropped } = permitted_nodes(&api, &caller, &task, &scope).await?;
+    let work = JobWork::Native { action, task };
+    let spec = JobSpec {
+        nodes,
+        description: command.description,
+        userdata: command.userdata,
+        ..caller_job(&caller, work, scope, limits)
+    };
+    let job = base.job_url(create_job(&api, spec).await?);
     Ok((
         StatusCode::ACCEPTED,
         Json(JobCreated {
@@ -51,46 +67,14 @@ pub(crate) async fn run(
     ))
 }
 
-fn request(
-    api: &SharedApiContext,
-    caller: &ApiCaller,
-    command: ActionCommand,
-) -> Result<TaskRequest, ApiFailure> {
-    let rollout = command.rollout();
-    let native = native(command.kind, &command.params)?;
-    let mut params = command.params;
-    if command.kind == ActionType::Upload {
-        // The task receives only the path, not the name.
-        params.remove("name");
-    }
-    let concurrency = command
-        .concurrency
-        .and_then(|nodes| usize::try_from(nodes).ok());
-    Ok(TaskRequest {
-        environment: command.environment,
-        task: task_of(command.kind).to_owned(),
-        params,
-        native: Some(native),
-        run_as: command.run_as,
-        scope: engine_scope(api, caller, command.scope.into_kind()?)?,
-        description: command.description,
-        userdata: command.userdata,
-        timeout: command.timeout.map(task::timeout),
-        concurrency,
-        rollout,
-        owner: caller.0.login.clone(),
-        owner_id: caller.0.user_id.clone(),
-        ..TaskRequest::default()
-    })
-}
-
 /// The equivalent task, for agents without the module; the permission is checked for its name.
-fn task_of(kind: ActionType) -> &'static str {
-    match kind {
+fn task_of(kind: ActionType) -> TaskName {
+    let name = match kind {
         ActionType::Command => "bolt_shim::command",
         ActionType::Script => "bolt_shim::script",
         ActionType::Upload => "bolt_shim::upload",
-    }
+    };
+    name.parse().expect("these are names of tasks")
 }
 
 fn native(kind: ActionType, params: &Object) -> Result<NativeAction, ApiError> {

@@ -95,10 +95,10 @@ fn missing_resource(error: &(dyn Error + 'static)) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn files(kind: ErrorKind) -> jobs::RunTaskError {
+    fn files(kind: ErrorKind) -> jobs::RunJobError {
         let source = kind.into();
         let path = "blobs".into();
-        jobs::RunTaskError::Files(environments::BlobError::Io { path, source })
+        jobs::RunJobError::Files(environments::BlobError::Io { path, source })
     }
 
     #[test]

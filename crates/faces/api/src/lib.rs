@@ -24,6 +24,7 @@ mod file_sync;
 mod follower_status;
 mod guard;
 mod inventory;
+mod job_specs;
 mod jobs;
 mod metrics;
 mod mount;

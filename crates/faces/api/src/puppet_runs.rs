@@ -1,25 +1,22 @@
 //! `POST command/deploy`: runs Puppet on nodes.
 
-use api_types::{ApiError, DeployCommand, JobCreated, RunCode, ScopeKind, kinds};
+use api_types::{DeployCommand, JobCreated, RunCode, ScopeKind};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use code_deployments::service::CodeUser;
-use jobs::{PuppetFlags, PuppetRunError, PuppetRunRequest};
+use code_deployments::service::{CodeUser, EnvironmentHold};
+use jobs::{CatalogCode, JobSpec, JobWork, PuppetEnvironment, PuppetFlags, PuppetWork};
 use rbac::RequestedPermission;
 use store::JobNumber;
 
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
-use crate::code;
 use crate::code_manager;
 use crate::failure::ApiFailure;
 use crate::guard::ApiCaller;
-use crate::near_names::with_near_names;
-use crate::refusals::{resolve_refusal, scope_refusal, submit_refusal};
+use crate::job_specs::{self, caller_job, environment_name, job_limits};
 use crate::scope::engine_scope;
-use crate::task::timeout;
 
 pub(crate) async fn run(
     State(api): State<SharedApiContext>,
@@ -29,8 +26,8 @@ pub(crate) async fn run(
 ) -> Result<(StatusCode, Json<JobCreated>), ApiFailure> {
     command.check()?;
     let code = command.code;
-    let request = request(&api, &caller, command)?;
-    let number = create_job(&api, request, code).await?;
+    let spec = request(&api, &caller, command)?;
+    let number = create_job(&api, spec, code).await?;
     let created = JobCreated {
         job: base.job_url(number),
         not_permitted: Vec::new(),
@@ -41,33 +38,38 @@ pub(crate) async fn run(
 /// Creates the job. With `lock`, deployments wait from before the job is stored until it ends.
 pub(crate) async fn create_job(
     api: &SharedApiContext,
-    mut request: PuppetRunRequest,
+    mut spec: JobSpec,
     code: Option<RunCode>,
 ) -> Result<JobNumber, ApiFailure> {
-    // If each node runs in its own environment, no environment is locked.
-    let code = match request.environment.as_str() {
-        "" => RunCode::Latest,
-        name => code.unwrap_or_else(|| api.info.run_code.for_environment(name)),
-    };
-    if code == RunCode::Latest {
-        return submit_run(api, request).await;
+    let hold = lock_code(api, &mut spec, code).await?;
+    let number = job_specs::create_job(api, spec).await?;
+    if let Some(hold) = hold {
+        code_manager::assign_hold(api, CodeUser::Job(number.get()), hold).await?;
     }
-    let (hold, live) = code_manager::hold_environment(api, &request.environment).await?;
-    let code_id = live.code_id;
-    request.code = jobs::CatalogCode::Locked { code_id };
-    let number = submit_run(api, request).await?;
-    code_manager::assign_hold(api, CodeUser::Job(number.get()), hold).await?;
     Ok(number)
 }
 
-async fn submit_run(
+/// With `lock`, keeps the environment's code version in place for the job.
+async fn lock_code(
     api: &SharedApiContext,
-    request: PuppetRunRequest,
-) -> Result<JobNumber, ApiFailure> {
-    match api.jobs.run_puppet(request).await {
-        Ok(number) => Ok(number),
-        Err(error) => Err(with_near_names(api, puppet_run_error(error)).await),
+    spec: &mut JobSpec,
+    code: Option<RunCode>,
+) -> Result<Option<EnvironmentHold>, ApiFailure> {
+    let JobWork::Puppet(run) = &mut spec.work else {
+        return Ok(None);
+    };
+    // If each node runs in its own environment, no environment is locked.
+    let Some(environment) = &run.environment else {
+        return Ok(None);
+    };
+    let name = environment.name.as_str();
+    if code.unwrap_or_else(|| api.info.run_code.for_environment(name)) == RunCode::Latest {
+        return Ok(None);
     }
+    let (hold, live) = code_manager::hold_environment(api, name).await?;
+    let code_id = live.code_id;
+    run.code = CatalogCode::Locked { code_id };
+    Ok(Some(hold))
 }
 
 /// Checks the permission that the route of the command requires.
@@ -80,15 +82,21 @@ pub(crate) fn request(
     api: &SharedApiContext,
     caller: &ApiCaller,
     command: DeployCommand,
-) -> Result<PuppetRunRequest, ApiFailure> {
-    let rollout = command.rollout();
+) -> Result<JobSpec, ApiFailure> {
+    let limits = job_limits(command.concurrency, command.timeout, command.rollout());
     let scope = command
         .scope
         .map_or(Ok(ScopeKind::WholeEnvironment), |scope| scope.into_kind())?;
-    Ok(PuppetRunRequest {
-        scope: Some(engine_scope(api, caller, scope)?),
-        environment: command.environment,
-        enforce_environment: command.enforce_environment,
+    let scope = engine_scope(api, caller, scope)?;
+    let environment = match command.environment.as_str() {
+        "" => None,
+        name => Some(PuppetEnvironment {
+            name: environment_name(name)?,
+            is_enforced: command.enforce_environment,
+        }),
+    };
+    let run = PuppetWork {
+        environment,
         flags: PuppetFlags {
             noop: command.noop,
             no_noop: command.no_noop,
@@ -105,31 +113,11 @@ pub(crate) fn request(
             tags: command.tags,
             skip_tags: command.skip_tags,
         },
-        concurrency: command
-            .concurrency
-            .and_then(|nodes| usize::try_from(nodes).ok()),
-        rollout,
-        timeout: command.timeout.map(timeout),
+        code: CatalogCode::Latest,
+    };
+    Ok(JobSpec {
         description: command.description,
         userdata: command.userdata,
-        owner: caller.0.login.clone(),
-        ..PuppetRunRequest::default()
+        ..caller_job(caller, JobWork::Puppet(run), scope, limits)
     })
-}
-
-fn puppet_run_error(error: PuppetRunError) -> ApiFailure {
-    let text = error.to_string();
-    let refused = match error {
-        PuppetRunError::EnvironmentName { .. } => ApiError::invalid("environment", text),
-        PuppetRunError::NothingToEnforce => ApiError::invalid("enforce_environment", text),
-        PuppetRunError::Nowhere => ApiError::invalid("scope", text),
-        PuppetRunError::Code(error) => return code::code_error(error),
-        PuppetRunError::Flag(flag) => ApiError::invalid(flag.option, flag.problem),
-        PuppetRunError::Scope(error) => return scope_refusal(&error),
-        PuppetRunError::Classify(error) => return resolve_refusal("enforce_environment", &error),
-        PuppetRunError::Limit(_) => ApiError::new(kinds::VALIDATION, text),
-        PuppetRunError::Submit(error) => return submit_refusal(&error),
-        _ => return ApiFailure::internal("run Puppet", &error),
-    };
-    ApiFailure(refused)
 }

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use api_types::{ApiError, kinds};
-use jobs::{NodeResolveError, NodeScope, ScopeError};
+use jobs::{NodeResolveError, NodeScope, ScopeError, TaskWork};
 use pcp::Certname;
 use pxp::task::TaskName;
 use rbac::{CodeReach, TaskRight, TaskScope};
@@ -31,10 +31,10 @@ pub(crate) struct PermittedNodes {
 pub(crate) async fn permitted_nodes(
     api: &SharedApiContext,
     caller: &ApiCaller,
-    task: &TaskName,
-    environment: &str,
+    task: &TaskWork,
     scope: &NodeScope,
 ) -> Result<PermittedNodes, ApiFailure> {
+    let (task, environment) = (&task.name, task.environment.as_str());
     let right = api.access.task_right(&caller.0, task.as_str(), environment);
     let TaskRight {
         scope: limits,

@@ -32,11 +32,11 @@ use crate::plan_jobs::PlanJobs;
 use crate::prepare::JobPreparer;
 use crate::presence_log::{self, PresenceLog};
 use crate::prune::JobPruner;
-use crate::puppet::{PuppetRunError, PuppetRunRequest};
-use crate::request::{RunTaskError, TaskRequest};
+use crate::refusal::RunJobError;
 use crate::resolve::NodeResolveError;
 use crate::returning_nodes::ReturningNodes;
 use crate::running_jobs::RunningJobs;
+use crate::spec::JobSpec;
 use crate::submit::JobSubmitError;
 use crate::targets::{NodeScope, ScopeError, resolve_targets};
 use crate::withdrawals::WithdrawnJobs;
@@ -246,15 +246,16 @@ impl Jobs {
         }
     }
 
-    /// Runs a task. The job is durable when its number is returned; once handed over it is run
+    /// Runs a job. The job is durable when its number is returned; once handed over it is run
     /// even if the caller goes away.
-    pub async fn run_task(&self, request: TaskRequest) -> Result<JobNumber, RunTaskError> {
-        let plan = request.plan_job.zip(Some(request.owner_id.clone()));
+    pub async fn run(&self, spec: JobSpec) -> Result<JobNumber, RunJobError> {
+        let plan = spec.plan_step.as_ref().map(|step| step.plan_job);
+        let plan = plan.zip(Some(spec.owner_id.clone()));
         if let Some((plan, owner)) = &plan {
             Box::pin(self.plan_jobs().check_step(*plan, owner)).await?;
         }
         // Boxed, so that the caller's future does not hold the whole state of the preparation.
-        let job = Box::new(Box::pin(self.shared.preparation.prepare(request)).await?);
+        let job = Box::new(Box::pin(self.shared.preparation.prepare(spec)).await?);
         match (self.submit(job).await, plan) {
             // The plan may have ended meanwhile; then the store refused its step.
             (Err(JobSubmitError::Store(error)), Some((plan, owner))) => {
@@ -269,12 +270,6 @@ impl Jobs {
     pub fn plan_jobs(&self) -> PlanJobs {
         let JobsHandleState { store, config, .. } = &*self.shared;
         PlanJobs::new(store.clone(), Arc::clone(&config.clock))
-    }
-
-    /// Runs Puppet; guarantees the same as [`Jobs::run_task`].
-    pub async fn run_puppet(&self, request: PuppetRunRequest) -> Result<JobNumber, PuppetRunError> {
-        let job = Box::new(Box::pin(self.shared.preparation.prepare_puppet_run(request)).await?);
-        Ok(self.submit(job).await?)
     }
 
     /// Changes whenever a job of Puppet runs has ended, after that is durable.

@@ -36,7 +36,7 @@ mod presence_log;
 mod program;
 mod prune;
 mod puppet;
-mod request;
+mod refusal;
 mod resolve;
 mod returning_nodes;
 mod rollout;
@@ -44,6 +44,7 @@ mod running_jobs;
 mod scheduler;
 mod secrets;
 mod selectors;
+mod spec;
 mod state;
 mod stock_limits;
 mod submit;
@@ -68,8 +69,8 @@ pub use outcome::{KIND_TASK, REDACTED, SENSITIVE};
 pub use over_ssh::OverSsh;
 pub use ping::PingResult;
 pub use plan_jobs::{PlanEnd, PlanJobError, PlanJobs, PlanStart};
-pub use puppet::{CatalogCode, PuppetFlagError, PuppetFlags, PuppetRunError, PuppetRunRequest};
-pub use request::{RunTaskError, TaskRequest};
+pub use puppet::{CatalogCode, PuppetFlagError, PuppetFlags};
+pub use refusal::RunJobError;
 pub use resolve::{
     EmptyResolver, EnvironmentGraph, NodeEnvironment, NodeResolveError, NodeResolver,
     PuppetReportSummary, PuppetRun,
@@ -77,6 +78,7 @@ pub use resolve::{
 pub use rollout::{BatchCount, Rollout, RolloutHalt, RolloutStep};
 pub use secrets::ReturnedSecret;
 pub use selectors::{NodeSelectors, SelectorError};
+pub use spec::{JobLimits, JobPlanStep, JobSpec, JobWork, PuppetEnvironment, PuppetWork, TaskWork};
 pub use state::{JobState, RunState};
 pub use submit::JobSubmitError;
 pub use targets::{NodeScope, ScopeError};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use environments::{BlobStore, CodeVersion, EnvironmentName, Sha256, TaskMetadata};
 use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
-use jobs::{RunTaskError, TreeItem};
+use jobs::TreeItem;
 use plans::{PlanBranch, StepOutcome};
 use pxp::task::TaskName;
 use serde_json::{Value as Json, json};
@@ -147,12 +147,13 @@ impl<'b> PinnedCode<'b> {
         let wanted = task.to_owned();
         self.step("task_metadata", json!(task), move |version, _| {
             let found = task_name(&wanted).and_then(|name| {
-                let task = version.task(&name).map_err(RunTaskError::from)?;
+                let task = version.task(&name);
+                let task = task.map_err(|error| plans::task_refusal_error(&error.into()))?;
                 Ok((name, task.metadata))
             });
             Ok(match found {
                 Ok((name, metadata)) => tell(&name, &metadata),
-                Err(error) => json!({"error": plans::task_refusal_error(&error)}),
+                Err(error) => json!({"error": error}),
             })
         })
     }

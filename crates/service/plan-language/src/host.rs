@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use environments::{EnvironmentName, EnvironmentNameError};
 use evaluator::function::{CallArguments, NativeFunction};
 use evaluator::{
     ApplyBlock, CodeBlock, CodeSource, EvalResult, EvaluationHost, EvaluationLimits, Evaluator,
@@ -71,6 +72,15 @@ impl<'b> PlanHost<'b> {
     pub(crate) fn with_user(self, user: Option<String>) -> Self {
         self.run_as.replace(user);
         self
+    }
+
+    /// The environment of the plan, or the error of a step that needs it.
+    pub(crate) fn environment_name(&self) -> Result<EnvironmentName, Json> {
+        let text = &self.run.launch.environment;
+        text.parse().map_err(|error: EnvironmentNameError| {
+            let msg = format!("`{text}` is not an environment's name: {error}");
+            json!({"kind": "puppetlabs.orchestrator/validation-error", "msg": msg, "details": {}})
+        })
     }
 
     fn data(&self) -> PinnedData<'_> {

@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use jobs::{REDACTED, TaskRequest};
+use jobs::{REDACTED, TaskWork};
 use pcore::Value;
-use plans::{PlanEventMessage, PlanStepJob, StepWork};
+use plans::{PlanEventMessage, StepWork};
 use serde_json::{Map, Value as Json};
 use zeroize::Zeroize as _;
 
@@ -167,10 +167,12 @@ impl UnwrappedSecrets {
             return;
         }
         match work {
-            StepWork::Run(order) => match &mut **order {
-                PlanStepJob::Task(request) => self.seal_parameters(request),
-                PlanStepJob::Puppet(request) => self.redact_text(&mut request.description),
-            },
+            StepWork::Run(spec) => {
+                self.redact_text(&mut spec.description);
+                if let Some(task) = spec.work.task_mut() {
+                    self.seal_parameters(task);
+                }
+            }
             StepWork::RecordEvent(told) | StepWork::Ask(told) => {
                 let PlanEventMessage {
                     details, message, ..
@@ -182,19 +184,12 @@ impl UnwrappedSecrets {
         }
     }
 
-    fn seal_parameters(&self, request: &mut TaskRequest) {
-        let TaskRequest {
-            params,
-            sensitive,
-            description,
-            ..
-        } = request;
-        for (name, value) in params.iter() {
-            if !sensitive.contains(name) && self.is_in_json(value) {
-                sensitive.push(name.clone());
+    fn seal_parameters(&self, task: &mut TaskWork) {
+        for (name, value) in &task.params {
+            if !task.sensitive.contains(name) && self.is_in_json(value) {
+                task.sensitive.push(name.clone());
             }
         }
-        self.redact_text(description);
     }
 }
 

@@ -17,11 +17,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jobs::{NodeScope, TaskRequest};
+use jobs::{JobSpec, JobWork, NodeScope, TaskWork};
 use pki::seal::SealKey;
 use plans::{
-    BranchResult, JobPlanEffects, PlanBranch, PlanLaunch, PlanProgram, PlanStepJob, Plans,
-    PlansConfig, StepRequest, StepWork,
+    BranchResult, JobPlanEffects, PlanBranch, PlanLaunch, PlanProgram, Plans, PlansConfig,
+    StepRequest, StepWork,
 };
 use serde_json::{Value, json};
 use store::{Store, StoreConfig, SystemClock};
@@ -122,16 +122,13 @@ fn program(name: &str, size: Size, took: &Took) -> Arc<dyn PlanProgram> {
 fn steps(branch: &PlanBranch<'_>, count: i64, took: &Took) -> BranchResult {
     for n in 0..count {
         let began = Instant::now();
-        let request = TaskRequest {
-            task: "test".to_owned(),
-            scope: NodeScope::Nodes(vec!["a".parse().unwrap()]),
-            ..TaskRequest::default()
-        };
+        let task = TaskWork::new("production".parse().unwrap(), "test".parse().unwrap());
+        let nodes = NodeScope::Nodes(vec!["a".parse().unwrap()]);
         let outcome = branch.step(StepRequest {
             kind: "task".into(),
             site: String::new(),
             arguments: json!(n),
-            work: StepWork::Run(Box::new(PlanStepJob::Task(request))),
+            work: StepWork::Run(Box::new(JobSpec::new(JobWork::Task(task), nodes))),
         })?;
         assert!(outcome.ok);
         took.lock().unwrap().push(began.elapsed());

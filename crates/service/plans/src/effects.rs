@@ -6,20 +6,11 @@
 //! retried.
 
 use async_trait::async_trait;
-use jobs::{PuppetRunRequest, TaskRequest};
+use jobs::JobSpec;
 use serde_json::Value;
 use store::{JobNumber, PlanJournalWrite};
 
 use crate::step::StepOutcome;
-
-/// A job that a plan requests. The engine adds the owner and the plan job.
-#[derive(Debug)]
-pub enum PlanStepJob {
-    /// A task run on nodes.
-    Task(TaskRequest),
-    /// A Puppet run on nodes.
-    Puppet(PuppetRunRequest),
-}
 
 /// An effect on the machine of the server itself.
 #[async_trait]
@@ -38,7 +29,7 @@ pub struct PlanActor {
     pub plan_job: i64,
     /// The name of the plan.
     pub plan: String,
-    /// Environment of the jobs that name none themselves.
+    /// The environment of the plan.
     pub environment: String,
     /// Code version that the plan is pinned to; `None` for the version that is live at each moment.
     pub code_id: Option<String>,
@@ -73,11 +64,12 @@ pub struct JobOutcomeError(pub String);
 /// Creates the jobs of plans, and reads their outcomes.
 #[async_trait]
 pub trait PlanEffects: Send + Sync + 'static {
-    /// Creates a job, and writes `mark` to the journal in the same transaction.
+    /// Creates a job, and writes `mark` to the journal in the same transaction. The owner and the
+    /// plan job are added to `spec`.
     async fn start(
         &self,
         actor: &PlanActor,
-        order: PlanStepJob,
+        spec: JobSpec,
         mark: PlanJournalWrite,
     ) -> Result<JobNumber, JobStartError>;
 

@@ -9,14 +9,16 @@ use std::collections::HashMap;
 use std::fmt;
 
 use async_trait::async_trait;
+use environments::CodeError;
 use jobs::{
-    JobSubmitError, Jobs, PlanJobError, PuppetRunError, ReturnedSecret, RunTaskError, SENSITIVE,
+    JobPlanStep, JobSpec, JobSubmitError, Jobs, PlanJobError, ReturnedSecret, RunJobError,
+    SENSITIVE,
 };
 use serde_json::{Value, json};
 use store::{JobNumber, JobRow, PlanJournalWrite, RunRow, Store, StoreError};
 
 use crate::defaults::RESULTS_PAGE;
-use crate::effects::{JobOutcomeError, JobStartError, PlanActor, PlanEffects, PlanStepJob};
+use crate::effects::{JobOutcomeError, JobStartError, PlanActor, PlanEffects};
 use crate::step::StepOutcome;
 
 /// [`PlanEffects`] over the job engine.
@@ -73,44 +75,23 @@ impl PlanEffects for JobPlanEffects {
     async fn start(
         &self,
         actor: &PlanActor,
-        order: PlanStepJob,
+        mut spec: JobSpec,
         mark: PlanJournalWrite,
     ) -> Result<JobNumber, JobStartError> {
-        let or = |given: String, own: &str| {
-            if given.is_empty() {
-                own.to_owned()
-            } else {
-                given
-            }
-        };
-        match order {
-            PlanStepJob::Task(mut request) => {
-                request.environment = or(request.environment, &actor.environment);
-                if request.environment == actor.environment {
-                    request.code_id.clone_from(&actor.code_id);
-                }
-                request.owner.clone_from(&actor.owner);
-                request.owner_id.clone_from(&actor.owner_id);
-                request.plan_job = Some(actor.plan_job);
-                request.mark = Some(mark);
-                request.after_restart = actor.from_before;
-                let started = Box::pin(self.jobs.run_task(request)).await;
-                started.map_err(task_not_started)
-            }
-            PlanStepJob::Puppet(mut request) => {
-                request.environment = or(request.environment, &actor.environment);
-                request.owner.clone_from(&actor.owner);
-                request.plan_job = Some(actor.plan_job);
-                request.mark = Some(mark);
-                self.jobs
-                    .run_puppet(request)
-                    .await
-                    .map_err(|error| match error {
-                        PuppetRunError::Submit(error) => not_submitted(error),
-                        error => job_refusal("puppetlabs.orchestrator/validation-error", &error),
-                    })
-            }
+        if let Some(task) = spec.work.task_mut()
+            && task.environment.as_str() == actor.environment
+        {
+            task.code_id.clone_from(&actor.code_id);
         }
+        spec.owner.clone_from(&actor.owner);
+        spec.owner_id.clone_from(&actor.owner_id);
+        spec.plan_step = Some(JobPlanStep {
+            plan_job: actor.plan_job,
+            mark: Some(mark),
+            after_restart: actor.from_before,
+        });
+        let started = Box::pin(self.jobs.run(spec)).await;
+        started.map_err(job_not_started)
     }
 
     /// Returns `{job, state, results: [{target, action, object, status, value}]}`, ordered by
@@ -173,10 +154,10 @@ fn unreadable_secret_result(job: &JobRow, certname: &str) -> Value {
     json!({"kind": "tutti/secret-unreadable", "msg": msg, "details": {}})
 }
 
-fn task_not_started(error: RunTaskError) -> JobStartError {
+fn job_not_started(error: RunJobError) -> JobStartError {
     match error {
-        RunTaskError::Submit(error) => not_submitted(error),
-        RunTaskError::Plan(PlanJobError::Store(error)) => not_stored(&error),
+        RunJobError::Submit(error) => not_submitted(error),
+        RunJobError::Plan(PlanJobError::Store(error)) => not_stored(&error),
         error => JobStartError::Refused(task_refusal_error(&error)),
     }
 }
@@ -186,11 +167,11 @@ pub const WRONG_PARAMETERS: &str = "TYPE_MISMATCH";
 pub const NOOP_UNSUPPORTED: &str = "TASK_NO_NOOP";
 
 /// Returns the error of a plan whose task cannot be run as requested.
-pub fn task_refusal_error(error: &RunTaskError) -> Value {
+pub fn task_refusal_error(error: &RunJobError) -> Value {
     let (kind, issue_code) = match error {
-        RunTaskError::UnknownTask(_) | RunTaskError::TaskName { .. } => ("bolt/unknown-task", None),
-        RunTaskError::Parameters { .. } => ("bolt/validation-error", Some(WRONG_PARAMETERS)),
-        RunTaskError::NoopUnsupported(_) => {
+        RunJobError::Code(CodeError::UnknownTask { .. }) => ("bolt/unknown-task", None),
+        RunJobError::Parameters { .. } => ("bolt/validation-error", Some(WRONG_PARAMETERS)),
+        RunJobError::NoopUnsupported(_) => {
             let kind = "puppetlabs.orchestrator/validation-error";
             (kind, Some(NOOP_UNSUPPORTED))
         }

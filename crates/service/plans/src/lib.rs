@@ -29,9 +29,7 @@ mod worker;
 
 pub use config::PlansConfig;
 pub use divergence::KIND_DIVERGED;
-pub use effects::{
-    JobOutcomeError, JobStartError, LocalEffect, PlanActor, PlanEffects, PlanStepJob,
-};
+pub use effects::{JobOutcomeError, JobStartError, LocalEffect, PlanActor, PlanEffects};
 pub use engine::PlanCounts;
 pub use error::{PlanError, PlansLost, StartPlansError};
 pub use handle::Plans;

@@ -10,9 +10,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jobs::JobSpec;
 use serde_json::{Value, json};
 
-use crate::effects::{LocalEffect, PlanStepJob};
+use crate::effects::LocalEffect;
 
 /// The id of a branch of a plan: the plan itself (empty), or a part that runs in parallel. `2.1` is
 /// the first branch of the plan's second branch.
@@ -59,7 +60,7 @@ pub enum StepWork {
     /// its keys; `default` is used for an empty answer; `approval: true` expects true or false.
     Ask(PlanEventMessage),
     /// Runs a job on nodes.
-    Run(Box<PlanStepJob>),
+    Run(Box<JobSpec>),
     /// Performs an effect on the server.
     RunLocalEffect(Arc<dyn LocalEffect>),
 }

@@ -7,9 +7,8 @@ use std::collections::HashSet;
 
 use api_types::connections::{Guarded, check_transport};
 use api_types::{ApiError, Object, kinds};
-use jobs::TaskRequest;
+use jobs::{NodeScope, TaskWork};
 use pcp::Certname;
-use pxp::task::TaskName;
 use rbac::TaskScope;
 use serde_json::{Value, json};
 use ssh::SshConnection;
@@ -19,35 +18,32 @@ use crate::failure::ApiFailure;
 use crate::guard::ApiCaller;
 use crate::refusals::scope_refusal;
 
-/// Encrypts the connections of `targets` and adds them to the request.
+/// Encrypts the connections of `targets` and adds them to the task. Returns the nodes of the job, if they are
+/// fixed.
 pub(crate) async fn add_ssh_targets(
     api: &SharedApiContext,
     caller: &ApiCaller,
-    task: &TaskName,
-    request: &mut TaskRequest,
+    task: &mut TaskWork,
+    (scope, nodes): (&NodeScope, Option<Vec<Certname>>),
     targets: Vec<Guarded>,
-) -> Result<(), ApiFailure> {
+) -> Result<Option<Vec<Certname>>, ApiFailure> {
     if targets.is_empty() {
-        return Ok(());
+        return Ok(nodes);
     }
-    let right = api
-        .access
-        .task_right(&caller.0, task.as_str(), &request.environment);
+    let (name, environment) = (task.name.as_str(), task.environment.as_str());
+    let right = api.access.task_right(&caller.0, name, environment);
     if right.await?.scope != TaskScope::All {
         let msg = format!(
-            "`targets` needs the permission tasks:run for `{task}` on all nodes; leave it away, or \
+            "`targets` needs the permission tasks:run for `{name}` on all nodes; leave it away, or \
              store connections with /inventory/v1"
         );
         return Err(ApiError::new(kinds::NOT_PERMITTED, msg).into());
     }
-    let nodes = match request.nodes.take() {
+    let nodes = match nodes {
         // The nodes on which the caller may run the task.
         Some(nodes) => nodes,
         None => {
-            let nodes = api
-                .jobs
-                .resolve_targets(&request.scope, &request.environment)
-                .await;
+            let nodes = api.jobs.resolve_targets(scope, environment).await;
             nodes.map_err(|error| scope_refusal(&error))?
         }
     };
@@ -61,10 +57,7 @@ pub(crate) async fn add_ssh_targets(
             let details = ApiError::new(kinds::EMPTY_TARGET, msg).with("hostname", json!(host));
             return Err(details.into());
         }
-        if let Some(host) = hosts
-            .iter()
-            .find(|host| request.over_ssh.contains_node(host))
-        {
+        if let Some(host) = hosts.iter().find(|host| task.over_ssh.contains_node(host)) {
             let what = format!("{host} stands in an earlier target already");
             return Err(ApiError::invalid(&format!("{place}.hostnames"), what).into());
         }
@@ -76,11 +69,10 @@ pub(crate) async fn add_ssh_targets(
             return Err(ApiError::invalid(&place, what).into());
         }
         let sealed = api.connections.seal(&connection);
-        request.over_ssh.add(hosts, sealed);
+        task.over_ssh.add(hosts, sealed);
     }
     // The nodes are fixed here, because the scope may resolve to others later.
-    request.nodes = Some(nodes);
-    Ok(())
+    Ok(Some(nodes))
 }
 
 /// Removes the keys that are not part of the connection.

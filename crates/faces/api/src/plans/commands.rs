@@ -6,7 +6,7 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use jobs::{PlanEnd, PlanStart};
+use jobs::{JobPlanStep, PlanEnd, PlanStart};
 
 use super::plan_job_error;
 use crate::SharedApiContext;
@@ -14,6 +14,7 @@ use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
 use crate::failure::ApiFailure;
 use crate::guard::ApiCaller;
+use crate::job_specs::create_job;
 use crate::request_parameters::job_number;
 use crate::task;
 
@@ -53,9 +54,13 @@ pub(crate) async fn run_plan_task(
         return Err(ApiError::invalid("plan_job", "this key is needed").into());
     };
     let plan_job = parse_plan_job(&plan_job)?;
-    let (mut request, not_permitted) = Box::pin(task::prepare_task(&api, &caller, command)).await?;
-    request.plan_job = Some(plan_job);
-    let job = task::create_job(&api, request).await?;
+    let (mut spec, not_permitted) = Box::pin(task::prepare_task(&api, &caller, command)).await?;
+    spec.plan_step = Some(JobPlanStep {
+        plan_job,
+        mark: None,
+        after_restart: false,
+    });
+    let job = create_job(&api, spec).await?;
     let job = base.job_url(job);
     Ok((
         StatusCode::ACCEPTED,

@@ -7,12 +7,13 @@
 use api_types::schedules::ScheduledInput;
 use api_types::{ApiError, DeployCommand, TaskCommand};
 use environments::validate_params;
-use jobs::RunTaskError;
+use jobs::RunJobError;
 use pxp::task::TaskName;
 use serde_json::{Value, json};
 
 use crate::SharedApiContext;
 use crate::code;
+use crate::code_manager;
 use crate::failure::ApiFailure;
 use crate::guard::ApiCaller;
 use crate::refusals::scope_refusal;
@@ -56,34 +57,35 @@ async fn check_task(
     caller: &ApiCaller,
     command: TaskCommand,
 ) -> Result<Vec<String>, ApiFailure> {
-    let name: TaskName = command
-        .task
-        .parse()
-        .map_err(|error| ApiError::invalid("input.name", error))?;
-    let (request, _) = Box::pin(task::prepare_task(api, caller, command)).await?;
-    let (_, task) = code::read(api, &request.environment, move |code| code.task(&name)).await?;
-    let metadata = task.metadata;
-    let valid = validate_params(&metadata, &request.params).map_err(|problems| {
+    let name = command.task.parse::<TaskName>();
+    name.map_err(|error| ApiError::invalid("input.name", error))?;
+    code_manager::environment("environment", &command.environment)?;
+    let (spec, _) = Box::pin(task::prepare_task(api, caller, command)).await?;
+    let Some(task) = spec.work.task() else {
+        return Ok(Vec::new());
+    };
+    let (name, environment) = (task.name.clone(), task.environment.as_str());
+    let (_, code) = code::read(api, environment, move |code| code.task(&name)).await?;
+    let metadata = code.metadata;
+    let valid = validate_params(&metadata, &task.params).map_err(|problems| {
         let listed: Vec<Value> = problems.iter().map(|p| json!(p.to_string())).collect();
-        let error = RunTaskError::Parameters {
-            task: request.task.clone(),
+        let error = RunJobError::Parameters {
+            task: task.name.clone(),
             problems,
         };
         ApiError::invalid("input.parameters", error).with("params", json!(listed))
     })?;
-    if request.noop && !metadata.supports_noop {
-        let error = RunTaskError::NoopUnsupported(request.task.clone());
+    if task.noop && !metadata.supports_noop {
+        let error = RunJobError::NoopUnsupported(task.name.clone());
         return Err(ApiError::invalid("input.noop", error).into());
     }
-    if request.nodes.is_none() {
-        let found = api
-            .jobs
-            .resolve_targets(&request.scope, &request.environment)
-            .await;
-        found.map_err(|error| scope_refusal(&error))?;
+    if spec.nodes.is_none() {
+        let jobs = &api.jobs;
+        let found = jobs.resolve_targets(&spec.scope, environment);
+        found.await.map_err(|error| scope_refusal(&error))?;
     }
     // Only given parameters; a default in the metadata is not a secret.
-    let given = |name: &String| request.params.contains_key(name);
+    let given = |name: &String| task.params.contains_key(name);
     Ok(valid.sensitive.into_iter().filter(given).collect())
 }
 
@@ -93,18 +95,15 @@ async fn check_deploy(
     command: DeployCommand,
 ) -> Result<(), ApiFailure> {
     puppet_runs::may_run(api, caller)?;
-    let request = puppet_runs::request(api, caller, command)?;
-    if !request.environment.is_empty() {
-        check_environment(api, &request.environment).await?;
+    let environment = command.environment.clone();
+    if !environment.is_empty() {
+        code_manager::environment("environment", &environment)?;
     }
-    if let Some(scope) = &request.scope {
-        let found = api.jobs.resolve_targets(scope, &request.environment).await;
-        found.map_err(|error| scope_refusal(&error))?;
+    let spec = puppet_runs::request(api, caller, command)?;
+    if !environment.is_empty() {
+        code::read(api, &environment, |_| Ok(())).await?;
     }
-    Ok(())
-}
-
-async fn check_environment(api: &SharedApiContext, name: &str) -> Result<(), ApiFailure> {
-    code::read(api, name, |_| Ok(())).await?;
+    let found = api.jobs.resolve_targets(&spec.scope, &environment).await;
+    found.map_err(|error| scope_refusal(&error))?;
     Ok(())
 }

@@ -20,6 +20,7 @@ use super::write::join_input;
 use crate::SharedApiContext;
 use crate::failure::ApiFailure;
 use crate::guard::ApiCaller;
+use crate::job_specs::create_job;
 use crate::state::ApiContext;
 use crate::{plans, puppet_runs, task};
 
@@ -69,8 +70,7 @@ async fn launch(
     )?;
     match input {
         ScheduledInput::Task(command) => {
-            let (mut request, dropped) =
-                Box::pin(task::prepare_task(api, &caller, *command)).await?;
+            let (mut spec, dropped) = Box::pin(task::prepare_task(api, &caller, *command)).await?;
             if !dropped.is_empty() {
                 let nodes = dropped.len();
                 tracing::warn!(
@@ -79,16 +79,18 @@ async fn launch(
                     "its owner may not run it on some nodes"
                 );
             }
-            request.sensitive.clone_from(&job.sensitive);
-            request.slot = Some(slot);
-            task::create_job(api, request).await.map(LaunchedJob::Job)
+            if let Some(task) = spec.work.task_mut() {
+                task.sensitive.clone_from(&job.sensitive);
+            }
+            spec.slot = Some(slot);
+            create_job(api, spec).await.map(LaunchedJob::Job)
         }
         ScheduledInput::Deploy(command) => {
             puppet_runs::may_run(api, &caller)?;
             let code = command.code;
-            let mut request = puppet_runs::request(api, &caller, *command)?;
-            request.slot = Some(slot);
-            let started = puppet_runs::create_job(api, request, code).await;
+            let mut spec = puppet_runs::request(api, &caller, *command)?;
+            spec.slot = Some(slot);
+            let started = puppet_runs::create_job(api, spec, code).await;
             started.map(LaunchedJob::Job)
         }
         ScheduledInput::Plan(command) => {

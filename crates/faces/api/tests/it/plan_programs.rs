@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use ::plans::{
     BranchResult, JobPlanEffects, PlanBranch, PlanEventMessage, PlanFault, PlanLaunch, PlanProgram,
-    PlanProgramSource, PlanStepJob, Plans, PlansConfig, StepRequest, StepWork,
+    PlanProgramSource, Plans, PlansConfig, StepRequest, StepWork,
 };
-use jobs::{Jobs, NodeScope, TaskRequest};
+use jobs::{JobSpec, JobWork, Jobs, NodeScope, TaskWork};
 use pki::seal::SealKey;
 use serde_json::{Map, Value, json};
 use store::{ListPage, Store, SystemClock};
@@ -140,16 +140,13 @@ fn asks(branch: &mut PlanBranch<'_>) -> BranchResult {
 fn works(branch: &PlanBranch<'_>, params: &Map<String, Value>) -> BranchResult {
     let nodes = params["nodes"].as_array().into_iter().flatten();
     let names = nodes.map(|node| node.as_str().unwrap_or_default().parse());
-    let request = TaskRequest {
-        task: "test".to_owned(),
-        scope: NodeScope::Nodes(names.collect::<Result<_, _>>().expect("certnames")),
-        ..TaskRequest::default()
-    };
+    let task = TaskWork::new("production".parse().unwrap(), "test".parse().unwrap());
+    let nodes = NodeScope::Nodes(names.collect::<Result<_, _>>().expect("certnames"));
     let outcome = branch.step(StepRequest {
         kind: "task".into(),
         site: "test::works (works.pp:1)".to_owned(),
         arguments: json!({"task": "test"}),
-        work: StepWork::Run(Box::new(PlanStepJob::Task(request))),
+        work: StepWork::Run(Box::new(JobSpec::new(JobWork::Task(task), nodes))),
     })?;
     Ok((*outcome.value).clone())
 }

@@ -29,7 +29,7 @@ pub(crate) struct PreparedJob {
     pub(crate) kind: JobKind,
     pub(crate) dispatch: JobDispatch,
     pub(crate) rollout: RolloutOptions,
-    /// As in [`TaskRequest`](crate::TaskRequest).
+    /// As in [`JobPlanStep`](crate::JobPlanStep).
     pub(crate) after_restart: bool,
 }
 

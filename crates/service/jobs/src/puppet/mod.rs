@@ -1,20 +1,20 @@
 //! On-demand Puppet runs: the differences from tasks.
 //!
-//! [`PuppetRunRequest`] is the request, [`PuppetFlags`] are Puppet's options, `agent_result` parses the
+//! [`PuppetFlags`] are Puppet's options, `agent_result` parses the
 //! agent's result, and `outcome` shapes it. Invariant: everything else (commits, requests, at most
 //! once, recovery, stops) is the engine's, the same as for tasks.
 
 pub(crate) mod agent_result;
+mod catalog_code;
 mod flags;
 mod outcome;
 mod prepare;
-mod request;
 mod stock_errors;
 mod version;
 
+pub use catalog_code::CatalogCode;
 pub use flags::{PuppetFlagError, PuppetFlags};
 pub(crate) use outcome::describe_held_back;
-pub use request::{CatalogCode, PuppetRunError, PuppetRunRequest};
 pub(crate) use version::OLDEST;
 
 /// The PXP module that runs Puppet, by the name of the stock agent's file.

@@ -1,122 +1,58 @@
-//! From a request to a job that can be committed: everything that can be refused is refused here.
+//! Preparation of Puppet runs. Main function: `JobPreparer::prepare_puppet_run`.
+//!
+//! Invariant: a node that is known not to run as requested is refused before anything is sent to it.
 
 use std::sync::Arc;
 
-use environments::{CodeError, EnvironmentName, EnvironmentNameError};
+use environments::EnvironmentName;
 use pcp::Certname;
 use pxp::action;
 use serde_json::{Value, json};
-use store::NewJob;
 
 use super::version::is_too_old;
-use super::{ACTION, MODULE, PuppetRunError, PuppetRunRequest};
+use super::{ACTION, MODULE};
 use crate::defaults::VERSIONS_WAIT;
-use crate::engine::{JobDispatch, JobTarget, PreparedJob, to_stored_timeout};
-use crate::kind::{DEPLOY, JobAction, JobKind};
-use crate::prepare::{JobPreparer, add_rollout_options, check_limits};
+use crate::engine::JobTarget;
+use crate::kind::JobAction;
+use crate::prepare::{JobPreparer, PreparedWork, add_rollout_options};
+use crate::refusal::RunJobError;
 use crate::resolve::NodeEnvironment;
-use crate::targets::{NodeScope, resolve_targets};
-use crate::trace::JobTrace;
+use crate::spec::{JobSpec, PuppetWork};
 use crate::verdict::RunVerdict;
 
-// === impl Preparation ===
+// === impl JobPreparer ===
 
 impl JobPreparer {
     pub(crate) async fn prepare_puppet_run(
         &self,
-        request: PuppetRunRequest,
-    ) -> Result<PreparedJob, PuppetRunError> {
-        check_limits(request.concurrency, request.timeout, &request.rollout)
-            .map_err(PuppetRunError::Limit)?;
-        let environment = self.check_environment(&request).await?;
-        let name = environment.as_ref().map(EnvironmentName::as_str);
-        let words = request
-            .flags
-            .to_arguments(name, request.enforce_environment)?;
-        let scope = match (&request.scope, name) {
-            (Some(scope), _) => scope.clone(),
-            (None, Some(_)) => NodeScope::WholeEnvironment,
-            (None, None) => return Err(PuppetRunError::Nowhere),
-        };
-        let nodes = match &request.nodes {
-            Some(nodes) => {
-                resolve_targets(&NodeScope::Nodes(nodes.clone()), "", &*self.resolve).await?
-            }
-            None => resolve_targets(&scope, name.unwrap_or_default(), &*self.resolve).await?,
-        };
-        let mut options = shown_options(&request, &scope, &nodes);
-        add_rollout_options(&mut options, &request.rollout);
-        let trace = JobTrace::begin(&self.tracer, DEPLOY, nodes.len());
-        JobTrace::add_trace_id(trace.as_ref(), &mut options);
-        let enforced = name.filter(|_| request.enforce_environment);
+        spec: &JobSpec,
+        run: &PuppetWork,
+    ) -> Result<PreparedWork, RunJobError> {
+        let environment = run.environment.as_ref();
+        if let Some(environment) = environment {
+            self.check_environment(environment.name.clone()).await?;
+        }
+        let name = environment.map(|environment| environment.name.as_str());
+        let enforced = environment.filter(|environment| environment.is_enforced);
+        let words = run.flags.to_arguments(name, enforced.is_some())?;
+        let nodes = self.resolve_nodes(spec).await?;
+        let options = shown_options(spec, run, &nodes);
+        let enforced = enforced.map(|environment| environment.name.as_str());
         let mut targets = self.enforce_environment(nodes, enforced).await?;
         self.refuse_old_puppets(&mut targets).await;
         let params = json!({"env": [], "flags": words, "job": ""});
         let action = JobAction::new(MODULE, ACTION, action::encode(&params));
-        let dispatch = JobDispatch {
-            action: Some(action),
-            timeout_ms: to_stored_timeout(request.timeout.unwrap_or(self.run_timeout)),
-            concurrency: request.concurrency,
-            noop: request.flags.noop,
-            keeps_secrets: false,
-            trace,
-        };
-        let row = NewJob {
-            command: DEPLOY.to_owned(),
-            kind: DEPLOY.to_owned(),
-            task: None,
-            environment: request.environment,
-            options: options.to_string(),
-            sealed: Some(dispatch.seal(&self.seal)),
-            owner: request.owner,
-            description: request.description,
-            userdata: Value::Object(request.userdata).to_string(),
-            created_ms: self.clock.now_ms(),
-            states: Vec::new(),
-            batches: None,
-            runs: Vec::new(),
-            events: Vec::new(),
-            slot: request.slot,
-            plan_job: request.plan_job,
-            mark: request.mark,
-        };
-        Ok(PreparedJob {
-            row,
-            targets,
-            kind: JobKind::Puppet,
-            dispatch,
-            rollout: request.rollout,
-            after_restart: false,
-        })
+        Ok((targets, action, options))
     }
 
-    /// Checks the environment, which must exist; `None`: each node's own.
-    async fn check_environment(
-        &self,
-        request: &PuppetRunRequest,
-    ) -> Result<Option<EnvironmentName>, PuppetRunError> {
-        let name = request.environment.clone();
-        if name.is_empty() {
-            if request.enforce_environment {
-                return Err(PuppetRunError::NothingToEnforce);
-            }
-            return Ok(None);
-        }
-        let parsed = name.parse();
-        let environment: EnvironmentName = parsed.map_err(|error: EnvironmentNameError| {
-            let reason = error.to_string();
-            PuppetRunError::EnvironmentName { name, reason }
-        })?;
+    /// Checks that the environment exists.
+    async fn check_environment(&self, environment: EnvironmentName) -> Result<(), RunJobError> {
         let code = Arc::clone(&self.code);
         // Reading code blocks.
-        let looked = tokio::task::spawn_blocking(move || {
-            code.version(&environment)?;
-            Ok::<_, CodeError>(environment)
-        });
-        let found = looked
+        let looked = tokio::task::spawn_blocking(move || code.version(&environment).map(drop));
+        Ok(looked
             .await
-            .expect("reading code does not panic, and blocking tasks are not aborted");
-        Ok(Some(found?))
+            .expect("reading code does not panic, and blocking tasks are not aborted")?)
     }
 
     /// Refuses nodes that are not classified into the enforced environment.
@@ -124,12 +60,12 @@ impl JobPreparer {
         &self,
         nodes: Vec<Certname>,
         enforced: Option<&str>,
-    ) -> Result<Vec<JobTarget>, PuppetRunError> {
+    ) -> Result<Vec<JobTarget>, RunJobError> {
         let Some(enforced) = enforced else {
             return Ok(nodes.into_iter().map(JobTarget::from).collect());
         };
         let found = self.resolve.classified_environments(&nodes).await;
-        let found = found.map_err(PuppetRunError::Classify)?;
+        let found = found.map_err(RunJobError::Classify)?;
         let target = |(certname, own)| JobTarget {
             certname,
             refusal: environment_refusal(own, enforced),
@@ -176,13 +112,14 @@ fn environment_refusal(own: NodeEnvironment, enforced: &str) -> Option<RunVerdic
 }
 
 /// The options as submitted, with defaults.
-fn shown_options(request: &PuppetRunRequest, scope: &NodeScope, nodes: &[Certname]) -> Value {
-    let flags = &request.flags;
-    let (code, code_id) = request.code.to_shown_mode();
-    json!({
-        "environment": request.environment,
-        "enforce_environment": request.enforce_environment,
-        "scope": scope.to_shown_value(nodes),
+fn shown_options(spec: &JobSpec, run: &PuppetWork, nodes: &[Certname]) -> Value {
+    let (flags, limits) = (&run.flags, &spec.limits);
+    let is_enforced = run.environment.as_ref().is_some_and(|it| it.is_enforced);
+    let (code, code_id) = run.code.to_shown_mode();
+    let mut options = json!({
+        "environment": spec.work.environment_text(),
+        "enforce_environment": is_enforced,
+        "scope": spec.scope.to_shown_value(nodes),
         "target": null,
         "noop": flags.noop,
         "no_noop": flags.no_noop,
@@ -200,9 +137,11 @@ fn shown_options(request: &PuppetRunRequest, scope: &NodeScope, nodes: &[Certnam
         "skip_tags": flags.skip_tags,
         "code": code,
         "code_id": code_id,
-        "concurrency": request.concurrency,
-        "timeout": request.timeout.map(|timeout| timeout.as_secs()),
-        "description": request.description,
-        "scheduled-job-id": request.slot.map(|slot| slot.schedule),
-    })
+        "concurrency": limits.concurrency,
+        "timeout": limits.timeout.map(|timeout| timeout.as_secs()),
+        "description": spec.description,
+        "scheduled-job-id": spec.slot.map(|slot| slot.schedule),
+    });
+    add_rollout_options(&mut options, &limits.rollout);
+    options
 }

@@ -81,7 +81,7 @@ async fn after_a_restart_a_puppet_run_waits_for_nodes_that_were_connected() {
     world.logged(1).await;
     world.kill().await;
     world.boot().await;
-    let job = world.jobs().run_puppet(deploy(&nodes)).await.unwrap();
+    let job = world.jobs().run(deploy(&nodes)).await.unwrap();
     world.sim.attach(&world.fabric);
     world.over(job).await;
     assert_eq!(world.only_run(job).await.0, "finished");

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jobs::{
-    JobsConfig, NodeResolveError, NodeScope, PuppetFlags, PuppetReportSummary, PuppetRunError,
-    PuppetRunRequest, ScopeError,
+    JobSpec, JobWork, JobsConfig, NodeResolveError, NodeScope, PuppetEnvironment, PuppetFlags,
+    PuppetReportSummary, PuppetWork, RunJobError, ScopeError,
 };
 use pcp::Certname;
 use pxp::action::ActionResult;
@@ -17,18 +17,27 @@ use crate::world::{World, names, patient, quick, request};
 
 const UUID: &str = "5f5a1b2c-0000-4000-8000-000000000001";
 
-pub(crate) fn deploy(nodes: &[Certname]) -> PuppetRunRequest {
-    PuppetRunRequest {
-        environment: "production".to_owned(),
-        scope: Some(NodeScope::Nodes(nodes.to_vec())),
-        enforce_environment: true,
+pub(crate) fn deploy(nodes: &[Certname]) -> JobSpec {
+    puppet_run(nodes, Some("production"), PuppetFlags::default())
+}
+
+fn puppet_run(nodes: &[Certname], environment: Option<&str>, flags: PuppetFlags) -> JobSpec {
+    let run = PuppetWork {
+        environment: environment.map(|name| PuppetEnvironment {
+            name: name.parse().unwrap(),
+            is_enforced: true,
+        }),
+        flags,
+        ..PuppetWork::default()
+    };
+    JobSpec {
         owner: "admin".to_owned(),
-        ..PuppetRunRequest::default()
+        ..JobSpec::new(JobWork::Puppet(run), NodeScope::Nodes(nodes.to_vec()))
     }
 }
 
-pub(crate) async fn run(world: &World, request: PuppetRunRequest) -> JobNumber {
-    world.jobs().run_puppet(request).await.unwrap()
+pub(crate) async fn run(world: &World, spec: JobSpec) -> JobNumber {
+    world.jobs().run(spec).await.unwrap()
 }
 
 pub(crate) async fn world(config: JobsConfig, oracle: Oracle) -> (World, Arc<Oracle>) {
@@ -60,18 +69,12 @@ async fn nodes_are_asked_by_the_stock_module_with_flags_and_the_jobs_number() {
             ..Manner::default()
         };
         let nodes = world.agents(3, &manner);
-        let job = run(
-            &world,
-            PuppetRunRequest {
-                flags: PuppetFlags {
-                    noop: true,
-                    tags: Some("web".to_owned()),
-                    ..PuppetFlags::default()
-                },
-                ..deploy(&nodes)
-            },
-        )
-        .await;
+        let flags = PuppetFlags {
+            noop: true,
+            tags: Some("web".to_owned()),
+            ..PuppetFlags::default()
+        };
+        let job = run(&world, puppet_run(&nodes, Some("production"), flags)).await;
         let events = world.over(job).await;
         assert_eq!(world.state(job).await, "finished");
         let expected = ["new", "ready", "running", "finished"];
@@ -137,12 +140,7 @@ async fn who_keeps_reports_and_fails_costs_the_report_and_not_the_outcome() {
     };
     let (world, _) = world(patient(), oracle).await;
     let nodes = world.agents(1, &Manner::default());
-    let request = PuppetRunRequest {
-        environment: String::new(),
-        enforce_environment: false,
-        ..deploy(&nodes)
-    };
-    let job = run(&world, request).await;
+    let job = run(&world, puppet_run(&nodes, None, PuppetFlags::default())).await;
     world.over(job).await;
     let (state, result) = world.only_run(job).await;
     assert_eq!(state, "finished");
@@ -162,11 +160,9 @@ async fn while_the_report_is_looked_up_the_run_is_neither_asked_about_nor_given_
     };
     let (world, oracle) = world(quick(), oracle).await;
     let nodes = world.agents(1, &Manner::default());
-    let request = PuppetRunRequest {
-        timeout: Some(std::time::Duration::from_millis(50)),
-        ..deploy(&nodes)
-    };
-    let job = run(&world, request).await;
+    let mut spec = deploy(&nodes);
+    spec.limits.timeout = Some(std::time::Duration::from_millis(50));
+    let job = run(&world, spec).await;
     let is_asked = |_: &World| !oracle.reported.lock().unwrap().is_empty();
     world.until("the report is asked for", is_asked).await;
     // Longer than its time limit and than several polls; the agent says its outcome meanwhile.
@@ -262,24 +258,24 @@ async fn every_scope_comes_to_nodes_and_stands_in_the_options_as_asked() {
     let query = json!(["=", "certname", "x"]);
     for (scope, shown, asked) in [
         (
-            Some(NodeScope::Query(query.clone())),
+            NodeScope::Query(query.clone()),
             json!({"query": query}),
             query.clone(),
         ),
         (
-            Some(NodeScope::NodeGroup("g".to_owned())),
+            NodeScope::NodeGroup("g".to_owned()),
             json!({"node_group": "g"}),
             "g".into(),
         ),
         (
-            None,
+            NodeScope::WholeEnvironment,
             json!({"whole_environment": true}),
             "production".into(),
         ),
     ] {
         let job = run(
             &world,
-            PuppetRunRequest {
+            JobSpec {
                 scope,
                 ..deploy(&[])
             },
@@ -292,7 +288,7 @@ async fn every_scope_comes_to_nodes_and_stands_in_the_options_as_asked() {
         assert_eq!(options["scope"], shown);
         assert_eq!(oracle.asked.lock().unwrap().last(), Some(&asked));
     }
-    let task = jobs::TaskRequest {
+    let task = JobSpec {
         scope: NodeScope::Query(query.clone()),
         ..request(&[])
     };
@@ -305,38 +301,40 @@ async fn every_scope_comes_to_nodes_and_stands_in_the_options_as_asked() {
 async fn what_cannot_be_run_is_refused_and_nothing_is_stored() {
     let (world, _) = world(patient(), Oracle::default()).await;
     let nodes = world.agents(1, &Manner::default());
-    let refused = |change: fn(&mut PuppetRunRequest)| {
-        let mut request = deploy(&nodes);
-        change(&mut request);
+    let refused = |change: fn(&mut JobSpec)| {
+        let mut spec = deploy(&nodes);
+        change(&mut spec);
         let jobs = world.jobs().clone();
-        async move { jobs.run_puppet(request).await.unwrap_err() }
+        async move { jobs.run(spec).await.unwrap_err() }
     };
-    let error = refused(|request| request.environment.clear()).await;
-    assert!(matches!(error, PuppetRunError::NothingToEnforce), "{error}");
-    let error = refused(|request| {
-        request.environment.clear();
-        request.enforce_environment = false;
-        request.scope = None;
+    let error = refused(|spec| {
+        *spec = puppet_run(&[], None, PuppetFlags::default());
+        spec.scope = NodeScope::WholeEnvironment;
     })
     .await;
-    assert!(matches!(error, PuppetRunError::Nowhere), "{error}");
-    let error = refused(|request| request.environment = "../x".to_owned()).await;
-    assert!(
-        matches!(error, PuppetRunError::EnvironmentName { .. }),
-        "{error}"
-    );
-    let error = refused(|request| request.environment = "nowhere".to_owned()).await;
-    assert!(matches!(error, PuppetRunError::Code(_)), "{error}");
-    let error = refused(|request| (request.flags.noop, request.flags.no_noop) = (true, true)).await;
-    assert!(matches!(error, PuppetRunError::Flag(_)), "{error}");
-    let error = refused(|request| request.concurrency = Some(0)).await;
-    assert!(matches!(error, PuppetRunError::Limit(_)), "{error}");
-    let error = refused(|request| request.scope = Some(NodeScope::Query("nodes{}".into()))).await;
-    let empty = PuppetRunError::Scope(ScopeError::EmptyTarget);
+    let nowhere = RunJobError::Scope(ScopeError::NoEnvironment);
+    assert_eq!(error.to_string(), nowhere.to_string());
+    let error =
+        refused(|spec| *spec = puppet_run(&[], Some("nowhere"), PuppetFlags::default())).await;
+    assert!(matches!(error, RunJobError::Code(_)), "{error}");
+    let error = refused(|spec| {
+        let flags = PuppetFlags {
+            noop: true,
+            no_noop: true,
+            ..PuppetFlags::default()
+        };
+        *spec = puppet_run(&[], None, flags);
+    })
+    .await;
+    assert!(matches!(error, RunJobError::Flag(_)), "{error}");
+    let error = refused(|spec| spec.limits.concurrency = Some(0)).await;
+    assert!(matches!(error, RunJobError::Limit(_)), "{error}");
+    let error = refused(|spec| spec.scope = NodeScope::Query("nodes{}".into())).await;
+    let empty = RunJobError::Scope(ScopeError::EmptyTarget);
     assert_eq!(error.to_string(), empty.to_string());
-    let error = refused(|request| request.scope = None).await;
+    let error = refused(|spec| spec.scope = NodeScope::WholeEnvironment).await;
     assert!(
-        matches!(&error, PuppetRunError::Scope(ScopeError::EmptyEnvironment(name)) if name == "production"),
+        matches!(&error, RunJobError::Scope(ScopeError::EmptyEnvironment(name)) if name == "production"),
         "{error}"
     );
     let (_, total) = world

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobs::{JobSubmitError, JobsConfig, RunTaskError};
+use jobs::{JobSubmitError, JobsConfig, RunJobError};
 use pcp::Certname;
 use store::{JobListFilter, JobRow, ListPage, StoreConfig};
 use testkit::door::{Door, Moment};
@@ -57,9 +57,9 @@ impl Behind {
     }
 
     /// Runs a task at whose commit the door shuts; gives what the caller is told.
-    async fn run_into(&self, moment: Moment) -> RunTaskError {
+    async fn run_into(&self, moment: Moment) -> RunJobError {
         self.door.shut_at(moment);
-        let told = self.world.jobs().run_task(request(&self.nodes)).await;
+        let told = self.world.jobs().run(request(&self.nodes)).await;
         self.door.shut().await;
         told.unwrap_err()
     }
@@ -106,9 +106,9 @@ fn names(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-fn never_starts(told: &RunTaskError) -> bool {
+fn never_starts(told: &RunJobError) -> bool {
     match told {
-        RunTaskError::Submit(JobSubmitError::InDoubt { never_starts, .. }) => *never_starts,
+        RunJobError::Submit(JobSubmitError::InDoubt { never_starts, .. }) => *never_starts,
         other => panic!("not the truth: {other:?}"),
     }
 }
@@ -171,7 +171,7 @@ async fn a_server_that_cannot_remember_says_that_a_restart_may_start_it() {
 async fn many_jobs_in_doubt_are_all_ended() {
     let behind = Behind::new(true).await;
     behind.door.shut_at(Moment::AfterCommit);
-    let told = (0..40).map(|_| behind.world.jobs().run_task(request(&behind.nodes)));
+    let told = (0..40).map(|_| behind.world.jobs().run(request(&behind.nodes)));
     let told = futures_util::future::join_all(told).await;
     behind.door.open();
     let kept = told.iter().filter(|told| told.is_ok()).count();

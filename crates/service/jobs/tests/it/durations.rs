@@ -110,7 +110,7 @@ async fn recovered_job_is_no_older_than_it_is_if_the_clock_was_set_forward_befor
     .await;
     let nodes = world.agents(1, &Manner::held());
     let mut request = request(&nodes);
-    request.timeout = Some(Duration::from_secs(3_600));
+    request.limits.timeout = Some(Duration::from_secs(3_600));
     let job = world.run(request).await;
     world.executing(1).await;
     world.kill().await;

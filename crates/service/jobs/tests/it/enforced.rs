@@ -6,8 +6,8 @@ use std::sync::Arc;
 use classifier::{Classifier, GroupInput, UnrestrictedEditor};
 use inventory::{Inventory, NodeRecord};
 use jobs::{
-    FleetResolver, JobsConfig, KIND_CONFLICT, KIND_EXECUTION, KIND_OLD_PUPPET, NodeEnvironment,
-    NodeResolveError, PuppetRunRequest,
+    FleetResolver, JobSpec, JobWork, JobsConfig, KIND_CONFLICT, KIND_EXECUTION, KIND_OLD_PUPPET,
+    NodeEnvironment, NodeResolveError,
 };
 use pcp::Certname;
 use serde_json::{Value, json};
@@ -18,11 +18,11 @@ use crate::resolve::Oracle;
 use crate::sim::Manner;
 use crate::world::{World, names, patient};
 
-fn free(request: PuppetRunRequest) -> PuppetRunRequest {
-    PuppetRunRequest {
-        enforce_environment: false,
-        ..request
+fn free(mut spec: JobSpec) -> JobSpec {
+    if let JobWork::Puppet(run) = &mut spec.work {
+        run.environment.as_mut().unwrap().is_enforced = false;
     }
+    spec
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use pxp::action::ActionResult;
 use serde_json::json;
 
 use crate::sim::Manner;
-use crate::world::{World, names, params, request};
+use crate::world::{World, names, params, request, with_task};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_nodes_run_a_task_once_each() {
@@ -123,12 +123,11 @@ async fn agents_get_the_files_the_defaults_and_the_orchestrators_own_parameters(
     let world = World::new().await;
     let nodes = world.agents(1, &Manner::default());
     let job = world
-        .run(jobs::TaskRequest {
-            task: "test::typed".to_owned(),
-            params: params(json!({"name": "x"})),
-            noop: true,
-            ..request(&nodes)
-        })
+        .run(with_task(request(&nodes), |task| {
+            task.name = "test::typed".parse().unwrap();
+            task.params = params(json!({"name": "x"}));
+            task.noop = true;
+        }))
         .await;
     world.over(job).await;
     let sent = world.sim.seen_params().pop().unwrap();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::deploys::deploy;
 use crate::sim::Manner;
-use crate::world::{World, params, patient, quick, request};
+use crate::world::{World, params, patient, quick, request, with_task};
 
 const NOT_UTF8: &str = "The task executed for the non blocking 'task run' request (transaction 5f5a) \
      returned invalid UTF-8 on stdout";
@@ -102,7 +102,7 @@ async fn a_puppet_run_whose_result_is_lost_ran() {
     let words = "The task executed for the non blocking 'pxp-module-puppet run' request (transaction \
                  5f5a) returned invalid UTF-8 on stdout";
     let nodes = world.agents(1, &stock(words, 2));
-    let job = world.jobs().run_puppet(deploy(&nodes)).await.unwrap();
+    let job = world.jobs().run(deploy(&nodes)).await.unwrap();
     world.over(job).await;
     let (state, result) = world.only_run(job).await;
     assert_eq!(
@@ -157,7 +157,7 @@ async fn a_result_with_replaced_bytes_is_delivered_and_marked() {
     let (state, result) = world.only_run(job).await;
     let expected = json!({"_output": "a\u{fffd}b", "_output_info": {"replaced_bytes": true}});
     assert_eq!((state.as_str(), result), ("finished", expected));
-    let job = world.jobs().run_puppet(deploy(&nodes)).await.unwrap();
+    let job = world.jobs().run(deploy(&nodes)).await.unwrap();
     let events = world.over(job).await;
     let (_, result) = world.only_run(job).await;
     assert_eq!(result["_output_info"], json!({"replaced_bytes": true}));
@@ -176,7 +176,7 @@ async fn a_stock_agent_without_the_module_for_puppet_names_the_package() {
         ..Manner::default()
     };
     let nodes = world.agents(1, &manner);
-    let job = world.jobs().run_puppet(deploy(&nodes)).await.unwrap();
+    let job = world.jobs().run(deploy(&nodes)).await.unwrap();
     world.over(job).await;
     let (_, result) = world.only_run(job).await;
     let error = &result["_error"];
@@ -221,8 +221,9 @@ async fn a_parameter_that_no_variable_holds_is_sent_to_no_stock_agent() {
             ..Manner::default()
         };
         let nodes = world.agents(1, &manner);
-        let mut asked = request(&nodes);
-        asked.params = params(json!({"message": "x".repeat(200_000)}));
+        let asked = with_task(request(&nodes), |task| {
+            task.params = params(json!({"message": "x".repeat(200_000)}));
+        });
         let job = world.run(asked).await;
         world.over(job).await;
         let (state, result) = world.only_run(job).await;

@@ -3,24 +3,38 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jobs::{FileContent, NativeAction, RunTaskError, TaskRequest, TreeItem};
+use jobs::{FileContent, JobSpec, JobWork, NativeAction, RunJobError, TreeItem};
 use pcp::Certname;
 use pxp::action::ActionResult;
 use serde_json::{Value, json};
 
 use crate::sim::Manner;
-use crate::world::{World, params, patient, quick, request};
+use crate::world::{World, params, patient, quick, request, with_task};
 
-fn command(line: &str, nodes: &[Certname]) -> TaskRequest {
-    TaskRequest {
-        task: "test::command".to_owned(),
-        params: params(json!({"command": line})),
-        native: Some(NativeAction::Command {
-            line: line.to_owned(),
-            env: BTreeMap::new(),
-        }),
-        ..request(nodes)
+/// The action, with a task that stands in for it.
+fn native(action: NativeAction, (name, given): (&str, Value), nodes: &[Certname]) -> JobSpec {
+    let spec = with_task(request(nodes), |task| {
+        task.name = name.parse().unwrap();
+        task.params = params(given);
+    });
+    let task = spec.work.task().unwrap().clone();
+    JobSpec {
+        work: JobWork::Native { action, task },
+        ..spec
     }
+}
+
+fn command(line: &str, nodes: &[Certname]) -> JobSpec {
+    let action = NativeAction::Command {
+        line: line.to_owned(),
+        env: BTreeMap::new(),
+    };
+    native(action, ("test::command", json!({"command": line})), nodes)
+}
+
+/// The job as another user.
+fn as_user(spec: JobSpec, user: &str) -> JobSpec {
+    with_task(spec, |task| task.run_as = Some(user.to_owned()))
 }
 
 fn ends_with(exitcode: i64, stdout: &str) -> Manner {
@@ -84,14 +98,9 @@ async fn scripts_and_files_are_served_by_their_hash() {
         file: file(),
         destination: "/etc/motd".to_owned(),
     };
-    for native in [script, upload] {
-        let asked = TaskRequest {
-            task: "test::script".to_owned(),
-            params: params(json!({"content": "YWJj"})),
-            native: Some(native),
-            ..request(&nodes)
-        };
-        let job = world.run(asked).await;
+    for action in [script, upload] {
+        let task = ("test::script", json!({"content": "YWJj"}));
+        let job = world.run(native(action, task, &nodes)).await;
         world.over(job).await;
         assert_eq!(world.state(job).await, "finished");
     }
@@ -135,15 +144,13 @@ async fn a_directory_is_one_request_with_modes_and_no_task_stands_in_for_it() {
         sha256,
         is_executable,
     };
-    let asked = |nodes: &[Certname]| TaskRequest {
-        task: "test::script".to_owned(),
-        params: params(json!({"content": ""})),
-        native: Some(NativeAction::UploadTree {
+    let asked = |nodes: &[Certname]| {
+        let tree = NativeAction::UploadTree {
             name: "m/app".to_owned(),
             items: vec![item("bin", None, false), item("bin/x", Some(sha256), true)],
             destination: "/opt/app/".to_owned(),
-        }),
-        ..request(nodes)
+        };
+        native(tree, ("test::script", json!({"content": ""})), nodes)
     };
     let job = world.run(asked(&nodes)).await;
     world.over(job).await;
@@ -177,12 +184,8 @@ async fn a_directory_is_one_request_with_modes_and_no_task_stands_in_for_it() {
     assert_eq!(state, "errored");
     assert!(words.contains("takes a current tutti-agent"), "{words}");
 
-    let refused = TaskRequest {
-        run_as: Some("web".to_owned()),
-        ..asked(&nodes)
-    };
-    let refused = world.jobs().run_task(refused).await;
-    assert!(matches!(refused, Err(RunTaskError::RunAs { .. })));
+    let refused = world.jobs().run(as_user(asked(&nodes), "web")).await;
+    assert!(matches!(refused, Err(RunJobError::RunAs { .. })));
 }
 
 #[tokio::test]
@@ -257,10 +260,7 @@ async fn a_user_is_asked_for_by_another_action_which_has_no_other_way() {
         ..Manner::default()
     };
     world.sim.add(&lacks, old);
-    let asked = |nodes: &[Certname]| TaskRequest {
-        run_as: Some("web".to_owned()),
-        ..command("id -un", nodes)
-    };
+    let asked = |nodes: &[Certname]| as_user(command("id -un", nodes), "web");
     let job = world.run(asked(&able)).await;
     world.over(job).await;
     assert_eq!(world.state(job).await, "finished");
@@ -271,11 +271,7 @@ async fn a_user_is_asked_for_by_another_action_which_has_no_other_way() {
     );
 
     let nodes = [lacks];
-    let task = TaskRequest {
-        run_as: Some("web".to_owned()),
-        ..request(&nodes)
-    };
-    for asked in [asked(&nodes), task] {
+    for asked in [asked(&nodes), as_user(request(&nodes), "web")] {
         let job = world.run(asked).await;
         world.over(job).await;
         let (state, result) = world.only_run(job).await;
@@ -294,13 +290,9 @@ async fn what_can_be_no_user_is_refused() {
     let world = World::new().await;
     let nodes = world.agents(1, &Manner::default());
     for user in ["", "-u", "#0", "a b", "a\nb", "a:b"] {
-        let asked = TaskRequest {
-            run_as: Some(user.to_owned()),
-            ..request(&nodes)
-        };
-        let refused = world.jobs().run_task(asked).await;
+        let refused = world.jobs().run(as_user(request(&nodes), user)).await;
         assert!(
-            matches!(refused, Err(RunTaskError::RunAs { .. })),
+            matches!(refused, Err(RunJobError::RunAs { .. })),
             "{user:?}"
         );
     }

@@ -183,10 +183,10 @@ async fn shutdown_leaves_runs_in_flight_to_the_next_start() {
     let job = world.run(request(&nodes)).await;
     world.executing(2).await;
     world.jobs().shutdown().await;
-    let refused = world.jobs().run_task(request(&nodes)).await;
+    let refused = world.jobs().run(request(&nodes)).await;
     assert!(matches!(
         refused,
-        Err(jobs::RunTaskError::Submit(
+        Err(jobs::RunJobError::Submit(
             jobs::JobSubmitError::ShuttingDown
         ))
     ));

@@ -114,11 +114,11 @@ async fn a_store_that_takes_nothing_any_more_ends_the_engine() {
         matches!(error, EngineLost::Store(StoreError::Closed)),
         "{error}"
     );
-    let refused = world.jobs().run_task(request(&nodes)).await;
+    let refused = world.jobs().run(request(&nodes)).await;
     assert!(
         matches!(
             refused,
-            Err(jobs::RunTaskError::Submit(
+            Err(jobs::RunJobError::Submit(
                 jobs::JobSubmitError::ShuttingDown
             ))
         ),

@@ -2,21 +2,20 @@
 
 use std::collections::HashMap;
 
-use jobs::{RunTaskError, TaskRequest};
+use jobs::{JobSpec, RunJobError};
 use pcp::Certname;
 use pxp::action::ActionResult;
 use serde_json::{Value, json};
 use store::{EventRow, JobNumber};
 
 use crate::sim::Manner;
-use crate::world::{World, patient, quick, request};
+use crate::world::{World, params, patient, quick, request, with_task};
 
 /// The task on these nodes, as a rollout.
-pub(crate) fn rollout(options: Value, nodes: &[Certname]) -> TaskRequest {
-    TaskRequest {
-        rollout: serde_json::from_value(options).unwrap(),
-        ..request(nodes)
-    }
+pub(crate) fn rollout(options: Value, nodes: &[Certname]) -> JobSpec {
+    let mut spec = request(nodes);
+    spec.limits.rollout = serde_json::from_value(options).unwrap();
+    spec
 }
 
 fn failing() -> Manner {
@@ -118,12 +117,9 @@ async fn a_batch_is_bounded_by_the_jobs_concurrency_too() {
             ..Manner::default()
         },
     );
-    let job = world
-        .run(TaskRequest {
-            concurrency: Some(2),
-            ..rollout(json!({"batch": 4}), &nodes)
-        })
-        .await;
+    let mut spec = rollout(json!({"batch": 4}), &nodes);
+    spec.limits.concurrency = Some(2);
+    let job = world.run(spec).await;
     world.over(job).await;
     assert_eq!(world.sim.most_running(), 2);
     assert_eq!(world.sim.executions().len(), 8);
@@ -182,11 +178,9 @@ async fn what_is_in_flight_ends_when_too_many_failed_and_nothing_else_starts() {
     let world = World::new().await;
     let nodes = world.agents(9, &Manner::held());
     world.sim.change(&nodes[0], |manner| *manner = failing());
-    let request = TaskRequest {
-        concurrency: Some(3),
-        ..rollout(json!({"max_failures": 0}), &nodes)
-    };
-    let job = world.run(request).await;
+    let mut spec = rollout(json!({"max_failures": 0}), &nodes);
+    spec.limits.concurrency = Some(3);
+    let job = world.run(spec).await;
     world.event(job, "rollout_halted").await;
     assert_eq!(world.state(job).await, "running", "two go on");
     world.sim.let_go();
@@ -302,13 +296,13 @@ async fn stock_agents_and_noop_runs_go_in_batches_as_others() {
         ..Manner::default()
     };
     let nodes = world.agents(3, &stock);
-    let request = TaskRequest {
-        task: "test::typed".to_owned(),
-        params: crate::world::params(json!({"name": "x"})),
-        noop: true,
-        ..rollout(json!({"batch": 1, "max_failures": 0}), &nodes)
-    };
-    let job = world.run(request).await;
+    let spec = rollout(json!({"batch": 1, "max_failures": 0}), &nodes);
+    let spec = with_task(spec, |task| {
+        task.name = "test::typed".parse().unwrap();
+        task.params = params(json!({"name": "x"}));
+        task.noop = true;
+    });
+    let job = world.run(spec).await;
     let events = world.over(job).await;
     assert_eq!(world.state(job).await, "finished");
     in_order(&events, &batches(&world, job).await);
@@ -331,10 +325,10 @@ async fn options_that_make_no_sense_are_refused() {
     ] {
         let refused = world
             .jobs()
-            .run_task(rollout(options, &nodes))
+            .run(rollout(options, &nodes))
             .await
             .unwrap_err();
-        assert!(matches!(refused, RunTaskError::Limit(_)), "{refused:?}");
+        assert!(matches!(refused, RunJobError::Limit(_)), "{refused:?}");
         assert!(refused.to_string().contains(words), "{refused}");
     }
 }

@@ -1,11 +1,10 @@
 //! Secrets stand nowhere but in what the agent gets.
 
-use jobs::TaskRequest;
 use pxp::action::ActionResult;
 use serde_json::json;
 
 use crate::sim::Manner;
-use crate::world::{World, params, quick, request};
+use crate::world::{World, at_once, params, quick, with_task};
 
 const CANARY: &str = "canary-9b1f-hunter2";
 
@@ -37,13 +36,11 @@ async fn a_secret_is_not_in_any_file_event_or_debug_text_and_survives_a_restart(
         ..Manner::default()
     };
     let nodes = world.agents(2, &manner);
-    let asked = TaskRequest {
-        task: "test::typed".to_owned(),
-        params: params(json!({"name": CANARY, "password": CANARY})),
-        sensitive: vec!["name".to_owned()],
-        concurrency: Some(1),
-        ..request(&nodes)
-    };
+    let asked = with_task(at_once(1, &nodes), |task| {
+        task.name = "test::typed".parse().unwrap();
+        task.params = params(json!({"name": CANARY, "password": CANARY}));
+        task.sensitive = vec!["name".to_owned()];
+    });
     assert!(!format!("{asked:?}").contains(CANARY));
     let job = world.run(asked).await;
     world.executing(1).await;

@@ -142,7 +142,7 @@ impl SilentNode {
         let clock = Arc::new(HandClock(AtomicI64::new(now_ms)));
         let server = TimedServer::start(&mut world, config(&clock)).await;
         world.sim.attach(&world.fabric);
-        let job = server.jobs.run_task(request(&nodes)).await.unwrap();
+        let job = server.jobs.run(request(&nodes)).await.unwrap();
         Self {
             world,
             clock,

@@ -119,11 +119,9 @@ async fn timed_out(manner: Manner) -> (World, serde_json::Value) {
             ..manner
         },
     );
-    let job = jobs::TaskRequest {
-        timeout: Some(Duration::from_millis(50)),
-        ..request(&nodes)
-    };
-    let job = world.run(job).await;
+    let mut spec = request(&nodes);
+    spec.limits.timeout = Some(Duration::from_millis(50));
+    let job = world.run(spec).await;
     world.over(job).await;
     let (state, result) = world.only_run(job).await;
     assert_eq!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use environments::{BlobStore, CodeReader, EnvironmentDir};
 use fabric::Fabric;
-use jobs::{Jobs, JobsConfig, LiveEvent, NodeScope, TaskRequest};
+use jobs::{JobSpec, JobWork, Jobs, JobsConfig, LiveEvent, NodeScope, TaskWork};
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
 use serde_json::{Map, Value, json};
@@ -67,22 +67,25 @@ pub(crate) fn names(count: usize) -> Vec<Certname> {
         .collect()
 }
 
-pub(crate) fn request(nodes: &[Certname]) -> TaskRequest {
-    TaskRequest {
-        environment: "production".to_owned(),
-        task: "test".to_owned(),
-        scope: NodeScope::Nodes(nodes.to_vec()),
+pub(crate) fn request(nodes: &[Certname]) -> JobSpec {
+    let task = TaskWork::new("production".parse().unwrap(), "test".parse().unwrap());
+    JobSpec {
         owner: "admin".to_owned(),
-        ..TaskRequest::default()
+        ..JobSpec::new(JobWork::Task(task), NodeScope::Nodes(nodes.to_vec()))
     }
 }
 
+/// The job with its task changed.
+pub(crate) fn with_task(mut spec: JobSpec, change: impl FnOnce(&mut TaskWork)) -> JobSpec {
+    change(spec.work.task_mut().unwrap());
+    spec
+}
+
 /// The task on these nodes, on so many at once.
-pub(crate) fn at_once(concurrency: usize, nodes: &[Certname]) -> TaskRequest {
-    TaskRequest {
-        concurrency: Some(concurrency),
-        ..request(nodes)
-    }
+pub(crate) fn at_once(concurrency: usize, nodes: &[Certname]) -> JobSpec {
+    let mut spec = request(nodes);
+    spec.limits.concurrency = Some(concurrency);
+    spec
 }
 
 pub(crate) fn params(value: Value) -> Map<String, Value> {
@@ -218,8 +221,8 @@ impl World {
         self.store = Store::open(&self.store_config).await.unwrap();
     }
 
-    pub(crate) async fn run(&self, request: TaskRequest) -> JobNumber {
-        self.jobs().run_task(request).await.unwrap()
+    pub(crate) async fn run(&self, spec: JobSpec) -> JobNumber {
+        self.jobs().run(spec).await.unwrap()
     }
 
     /// All events of the job, when it is over.

@@ -8,17 +8,17 @@ use std::collections::HashMap;
 
 use api_types::rollout::RolloutOptions;
 use evaluator::{EvalResult, SourceLocation};
-use jobs::{NativeAction, NodeScope, TaskRequest};
+use jobs::{JobSpec, JobWork, NativeAction, NodeScope, TaskWork};
 use pcore::{Hash, Value};
 use pcp::Certname;
-use plans::{PlanStepJob, StepOutcome, StepWork};
+use plans::{StepOutcome, StepWork};
 use serde_json::{Map, Value as Json, json};
 
 use super::action_options::PlanActionOptions;
 use super::refused_task_error;
 use crate::host::PlanHost;
 use crate::objects::{PlanTarget, ResultSet, TaskResult, UnknownResult, steps_in};
-use crate::preview::PreviewedAction;
+use crate::preview::{PreviewedAction, task_name};
 use crate::{failure, json as data};
 
 const ERROR: &str = "_error";
@@ -86,26 +86,41 @@ impl PlanAction<'_> {
         if let Some(user) = &options.run_as {
             arguments["run_as"] = Json::from(user.as_str());
         }
-        if options.rollout != RolloutOptions::default() {
-            arguments["rollout"] = json!(options.rollout);
+        if options.limits.rollout != RolloutOptions::default() {
+            arguments["rollout"] = json!(options.limits.rollout);
         }
-        let request = TaskRequest {
-            task: self.task.to_owned(),
-            params: self.params.clone(),
-            sensitive: self.sensitive.clone(),
-            native: self.native.clone(),
-            run_as: options.run_as.clone(),
-            scope: NodeScope::Nodes(certnames),
-            noop,
-            description: options.description.clone(),
-            timeout: options.timeout,
-            concurrency: options.concurrency,
-            rollout: options.rollout.clone(),
-            ..TaskRequest::default()
+        let work = match self.job(host, certnames, noop, options) {
+            Ok(spec) => StepWork::Run(Box::new(spec)),
+            Err(refused) => StepWork::Compute(Box::new(move || StepOutcome::failed(refused))),
         };
-        let work = StepWork::Run(Box::new(PlanStepJob::Task(request)));
         let outcome = host.step(self.name, place, arguments, work)?;
         self.set(host, place, targets, &outcome)
+    }
+
+    /// The job that does it, or the error for a task that can have no job.
+    fn job(
+        &self,
+        host: &PlanHost<'_>,
+        certnames: Vec<Certname>,
+        noop: bool,
+        options: &PlanActionOptions,
+    ) -> Result<JobSpec, Json> {
+        let task = TaskWork {
+            params: self.params.clone(),
+            sensitive: self.sensitive.clone(),
+            run_as: options.run_as.clone(),
+            noop,
+            ..TaskWork::new(host.environment_name()?, task_name(self.task)?)
+        };
+        let work = match self.native.clone() {
+            Some(action) => JobWork::Native { action, task },
+            None => JobWork::Task(task),
+        };
+        Ok(JobSpec {
+            limits: options.limits.clone(),
+            description: options.description.clone(),
+            ..JobSpec::new(work, NodeScope::Nodes(certnames))
+        })
     }
 
     fn set(

@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use api_types::rollout::RolloutOptions;
 use evaluator::EvalResult;
 use evaluator::function::CallArguments;
+use jobs::JobLimits;
 use pcore::{Hash, Value};
 use serde::de::DeserializeOwned;
 
@@ -21,11 +21,7 @@ pub(crate) struct PlanActionOptions {
     pub(crate) catch_errors: bool,
     pub(crate) noop: bool,
     pub(crate) description: String,
-    pub(crate) timeout: Option<Duration>,
-    /// The most nodes at the same time; `None` for no limit of this call.
-    pub(crate) concurrency: Option<usize>,
-    /// Size of batches, pauses between them, and the number of nodes that may fail.
-    pub(crate) rollout: RolloutOptions,
+    pub(crate) limits: JobLimits,
     /// Environment variables, values as strings; lists and hashes as JSON.
     pub(crate) env_vars: Vec<(String, String)>,
     /// The user as whom nodes run the action: the call's, or else the plan's. `None` for the user
@@ -54,7 +50,7 @@ impl PlanActionOptions {
         if let Some(hash) = call.get(next).as_hash() {
             options.take(host, hash)?;
         }
-        let checked = options.rollout.check();
+        let checked = options.limits.rollout.check();
         checked.map_err(|problem| failure::invalid_value_error(format!("_{problem}")))?;
         Ok(options)
     }
@@ -65,14 +61,14 @@ impl PlanActionOptions {
                 Some("_catch_errors") => self.catch_errors = value.is_truthy(),
                 Some("_noop") => self.noop = value.is_truthy(),
                 Some("_description") => self.description = value.to_string(),
-                Some("_timeout") => self.timeout = Some(parse_seconds("_timeout", value)?),
-                Some("_concurrency") => self.concurrency = Some(concurrency(value)?),
-                Some("_batch") => self.rollout.batch = parse_option("_batch", value)?,
+                Some("_timeout") => self.limits.timeout = Some(parse_seconds("_timeout", value)?),
+                Some("_concurrency") => self.limits.concurrency = Some(concurrency(value)?),
+                Some("_batch") => self.limits.rollout.batch = parse_option("_batch", value)?,
                 Some("_max_failures") => {
-                    self.rollout.max_failures = parse_option("_max_failures", value)?;
+                    self.limits.rollout.max_failures = parse_option("_max_failures", value)?;
                 }
                 Some("_pause_between_batches") => {
-                    self.rollout.pause_between_batches =
+                    self.limits.rollout.pause_between_batches =
                         parse_option("_pause_between_batches", value)?;
                 }
                 Some(RUN_AS) => self.run_as = Some(parse_user(value)?),

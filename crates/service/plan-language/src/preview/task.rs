@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use environments::{ParamProblem, TaskMetadata, validate_params};
 use evaluator::{EvalResult, SourceLocation};
-use jobs::RunTaskError;
-use pxp::task::TaskName;
+use jobs::RunJobError;
+use pxp::task::{TaskName, TaskNameError};
 use serde_json::{Map, Value as Json, json};
 
 use crate::failure;
@@ -49,11 +49,11 @@ pub(super) fn check(
             None => Vec::new(),
         };
         let refused = match (problems.is_empty(), noop && !metadata.supports_noop) {
-            (false, _) => Some(RunTaskError::Parameters {
-                task: name.to_string(),
+            (false, _) => Some(RunJobError::Parameters {
+                task: name.clone(),
                 problems,
             }),
-            (_, true) => Some(RunTaskError::NoopUnsupported(name.to_string())),
+            (_, true) => Some(RunJobError::NoopUnsupported(name.clone())),
             _ => None,
         };
         if let Some(error) = refused {
@@ -96,11 +96,10 @@ fn problems(
     problems
 }
 
-/// Parses the name of a task as the job engine does.
-pub(crate) fn parse_task_name(text: &str) -> Result<TaskName, RunTaskError> {
-    text.parse::<TaskName>()
-        .map_err(|error| RunTaskError::TaskName {
-            name: text.to_owned(),
-            reason: error.to_string(),
-        })
+/// Parses the name of a task; the error is the one that the plan gets.
+pub(crate) fn parse_task_name(text: &str) -> Result<TaskName, Json> {
+    text.parse().map_err(|error: TaskNameError| {
+        let msg = format!("`{text}` is not a task's name: {error}");
+        json!({"kind": "bolt/unknown-task", "msg": msg, "details": {}})
+    })
 }

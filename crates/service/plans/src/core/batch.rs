@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
+use jobs::JobSpec;
 use store::{JobNumber, NewPlanStep, PlanChange};
 
 use super::PlanCore;
 use super::replay::JournalReplay;
 use crate::defaults::{BATCH_BYTES, BATCH_ROWS, JOURNAL_BYTES, JOURNAL_ROWS};
-use crate::effects::{LocalEffect, PlanStepJob};
+use crate::effects::LocalEffect;
 use crate::program::BranchResult;
 use crate::step::StepId;
 
@@ -29,7 +30,7 @@ pub(crate) struct JournalBatch {
 /// An effect that starts, or whose outcome is awaited again.
 pub(crate) enum EffectStart {
     /// Creates a job; its step is written in the same transaction.
-    Job(Box<NewPlanStep>, Box<PlanStepJob>),
+    Job(Box<NewPlanStep>, Box<JobSpec>),
     /// Waits for a job that was created before.
     Await(JobNumber),
     /// Waits until this time on the steady clock, in milliseconds.

@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
+use jobs::JobSpec;
 use serde_json::{Value, json};
 use store::{NewPlanEvent, NewPlanStep, PlanChange, PlanJournalWrite, PlanOutcome};
 
 use super::plan_entry::{EnginePlanState, PlanOperationError};
 use super::{EngineTaskResult, PlanEngine, PlanEngineDependencies};
 use crate::core::{EffectStart, JournalBatch};
-use crate::effects::{JobStartError, PlanActor, PlanStepJob};
+use crate::effects::{JobStartError, PlanActor};
 use crate::program::{BranchResult, PlanFault};
 use crate::step::{StepId, StepOutcome};
 use crate::worker::{self, PlanIncarnation};
@@ -180,7 +181,7 @@ async fn begin(
     parts: &PlanEngineDependencies,
     actor: &PlanActor,
     before: Vec<PlanChange>,
-    (id, step, order): (StepId, NewPlanStep, PlanStepJob),
+    (id, step, spec): (StepId, NewPlanStep, JobSpec),
 ) -> Result<CommittedBatch, PlanOperationError> {
     let mark = PlanJournalWrite {
         earlier_changes: before.clone(),
@@ -192,7 +193,7 @@ async fn begin(
         refused: Vec::new(),
         over: false,
     };
-    let refused = match parts.effects.start(actor, order, mark).await {
+    let refused = match parts.effects.start(actor, spec, mark).await {
         Ok(job) => {
             committed.starts.push((id, EffectStart::Await(job)));
             return Ok(committed);

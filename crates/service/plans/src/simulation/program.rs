@@ -3,12 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use jobs::TaskRequest;
+use jobs::{JobSpec, JobWork, NodeScope, TaskWork};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::rollout::RolloutAct;
-use crate::effects::PlanStepJob;
 use crate::program::{BranchResult, PlanBranch, PlanFault};
 use crate::step::{BranchId, PlanEventMessage, StepOutcome, StepRequest, StepWork};
 
@@ -139,6 +138,12 @@ pub(super) fn run(
     Ok(Value::Array(run.outputs))
 }
 
+/// The job of a task.
+pub(super) fn simulated_job(task: &str) -> JobSpec {
+    let task = TaskWork::new("production".parse().unwrap(), task.parse().unwrap());
+    JobSpec::new(JobWork::Task(task), NodeScope::default())
+}
+
 struct SimulatedActRun<'a, 'b> {
     branch: &'a PlanBranch<'b>,
     seen: &'a SimulatedTranscript,
@@ -165,16 +170,11 @@ impl SimulatedActRun<'_, '_> {
                 StepWork::RunLocalEffect(Arc::new(super::world::NoopLocalEffect)),
             ),
             SimulatedAct::Job { fails } => {
-                let task = if *fails { "fails" } else { "works" }.to_owned();
-                let request = TaskRequest {
-                    task,
-                    ..TaskRequest::default()
-                };
-                self.step("task", StepWork::Run(Box::new(PlanStepJob::Task(request))))
+                let task = if *fails { "fails" } else { "works" };
+                self.step("task", StepWork::Run(Box::new(simulated_job(task))))
             }
             SimulatedAct::Rollout(rollout) => {
-                let order = PlanStepJob::Task(rollout.request());
-                self.step("task", StepWork::Run(Box::new(order)))
+                self.step("task", StepWork::Run(Box::new(rollout.spec())))
             }
             SimulatedAct::Background(acts) => {
                 let branch = self.spawn(acts)?;

@@ -8,10 +8,11 @@
 use std::time::Duration;
 
 use api_types::rollout::RolloutOptions;
-use jobs::{Rollout, RolloutStep, RunState, TaskRequest};
+use jobs::{JobSpec, Rollout, RolloutStep, RunState};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::program::simulated_job;
 use crate::step::StepOutcome;
 
 /// The name of the task that rollouts run.
@@ -67,7 +68,7 @@ enum RolloutEvent {
 }
 
 impl RolloutAct {
-    pub(super) fn request(&self) -> TaskRequest {
+    pub(super) fn spec(&self) -> JobSpec {
         let mut options = json!({});
         if let Some(sizes) = &self.batch {
             options["batch"] = json!(sizes);
@@ -78,25 +79,20 @@ impl RolloutAct {
         if let Some(limit) = self.max_failures {
             options["max_failures"] = limit.into();
         }
-        let mut params = serde_json::Map::new();
-        params.insert("fails".to_owned(), json!(self.fails));
-        TaskRequest {
-            task: TASK.to_owned(),
-            params,
-            rollout: serde_json::from_value(options).unwrap(),
-            ..TaskRequest::default()
-        }
+        let mut spec = simulated_job(TASK);
+        spec.limits.rollout = serde_json::from_value(options).unwrap();
+        let task = spec.work.task_mut().unwrap();
+        task.params.insert("fails".to_owned(), json!(self.fails));
+        spec
     }
 }
 
 impl SimulatedRollout {
     /// Creates the job of this request; `None` if it is not a rollout.
-    pub(super) fn new(task: &TaskRequest) -> Option<Self> {
-        if task.task != TASK {
-            return None;
-        }
+    pub(super) fn new(spec: &JobSpec) -> Option<Self> {
+        let task = spec.work.task().filter(|task| task.name.as_str() == TASK)?;
         let fails: Vec<bool> = serde_json::from_value(task.params["fails"].clone()).unwrap();
-        let rollout = Rollout::new(&task.rollout, fails.len());
+        let rollout = Rollout::new(&spec.limits.rollout, fails.len());
         let stored = StoredRollout {
             states: vec![RunState::Ready; fails.len()],
             batch_of: rollout.batch_numbers().collect(),
@@ -104,7 +100,7 @@ impl SimulatedRollout {
             next_batch_ms: None,
         };
         Some(Self {
-            options: task.rollout.clone(),
+            options: spec.limits.rollout.clone(),
             fails,
             stored,
             rollout,

@@ -10,7 +10,7 @@ use store::{JobNumber, NewPlanStep, PlanChange, PlanStepKey};
 use super::program::{self, SimulatedAct, SimulatedTranscript};
 use super::rollout::SimulatedRollout;
 use crate::core::{EffectStart, JournalBatch, RecordedStep};
-use crate::effects::{LocalEffect, PlanStepJob};
+use crate::effects::LocalEffect;
 use crate::machine::{MachineTurn, PlanMachine};
 use crate::program::{BranchResult, PlanBranch};
 use crate::step::{StepId, StepOutcome};
@@ -172,16 +172,15 @@ impl SimulatedWorld {
 
     fn start(&mut self, id: &StepId, start: EffectStart) -> SimulatedWait {
         match start {
-            EffectStart::Job(step, order) => {
-                let PlanStepJob::Task(task) = *order else {
-                    panic!("only tasks here");
-                };
+            EffectStart::Job(step, spec) => {
+                let task = spec.work.task().expect("only tasks here");
                 let job = self.jobs.len();
                 let rollout =
-                    SimulatedRollout::new(&task).map(|job| SimulatedCourse::Rollout(Box::new(job)));
+                    SimulatedRollout::new(&spec).map(|job| SimulatedCourse::Rollout(Box::new(job)));
                 self.jobs.push(SimulatedJob {
                     step: id.clone(),
-                    course: rollout.unwrap_or(SimulatedCourse::Plain(task.task == "works")),
+                    course: rollout
+                        .unwrap_or(SimulatedCourse::Plain(task.name.as_str() == "works")),
                 });
                 *self.executed.entry(id.clone()).or_default() += 1;
                 let row = SimulatedStepRow {

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use plans::{JobOutcomeError, JobStartError, PlanActor, PlanEffects, PlanStepJob, StepOutcome};
+use jobs::JobSpec;
+use plans::{JobOutcomeError, JobStartError, PlanActor, PlanEffects, StepOutcome};
 use serde_json::{Map, Value, json};
 use store::{
     JobChange, JobNumber, JobRunChange, NewJob, NewRun, PlanJournalWrite, RunChange, Store,
@@ -85,17 +86,15 @@ impl PlanEffects for Fake {
     async fn start(
         &self,
         actor: &PlanActor,
-        order: PlanStepJob,
+        spec: JobSpec,
         mark: PlanJournalWrite,
     ) -> Result<JobNumber, JobStartError> {
-        let PlanStepJob::Task(task) = order else {
-            panic!("only tasks here");
-        };
-        if task.task == "unknown" {
+        let task = spec.work.task().expect("only tasks here");
+        if task.name.as_str() == "unknown" {
             let error = json!({"kind": "bolt/unknown-task", "msg": "no such task", "details": {}});
             return Err(JobStartError::Refused(error));
         }
-        let row = row(actor, &task.task, &task.params, mark);
+        let row = row(actor, task.name.as_str(), &task.params, mark);
         let mishap = self.mishaps.lock().unwrap().pop();
         if let Some(mishap) = mishap {
             if matches!(mishap, Mishap::After) {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use jobs::{NodeScope, TaskRequest};
+use jobs::{JobSpec, JobWork, NodeScope, TaskWork};
 use pki::seal::SealKey;
 use plans::{
     BranchResult, JobPlanEffects, PlanBranch, PlanEffects as _, PlanEventMessage, PlanLaunch,
-    PlanProgram, PlanStepJob, Plans, StepRequest, StepWork,
+    PlanProgram, Plans, StepRequest, StepWork,
 };
 use serde_json::{Value, json};
 use store::{JobNumber, Store, StoreConfig, SystemClock};
@@ -14,20 +14,21 @@ use store::{JobNumber, Store, StoreConfig, SystemClock};
 use crate::nodes::{CANARY, engine};
 use crate::world::{launch, quick};
 
+/// The task on both nodes.
+fn on_both(task: &str) -> JobSpec {
+    let task = TaskWork::new("production".parse().unwrap(), task.parse().unwrap());
+    let nodes = ["a", "b"].map(|name| name.parse().unwrap()).to_vec();
+    JobSpec::new(JobWork::Task(task), NodeScope::Nodes(nodes))
+}
+
 /// Runs a task on both nodes, a task that does not exist, and the first task again.
 fn program(branch: &mut PlanBranch<'_>) -> BranchResult {
     let run = |task: &str| {
-        let nodes = ["a", "b"].map(|name| name.parse().unwrap()).to_vec();
-        let request = TaskRequest {
-            task: task.to_owned(),
-            scope: NodeScope::Nodes(nodes),
-            ..TaskRequest::default()
-        };
         branch.step(StepRequest {
             kind: "task".into(),
             site: String::new(),
             arguments: json!(task),
-            work: StepWork::Run(Box::new(PlanStepJob::Task(request))),
+            work: StepWork::Run(Box::new(on_both(task))),
         })
     };
     let first = run("test")?;
@@ -43,17 +44,11 @@ fn program(branch: &mut PlanBranch<'_>) -> BranchResult {
 
 /// Returns for each node whether its sensitive output was right, after a user's answer.
 fn secret_program(branch: &mut PlanBranch<'_>) -> BranchResult {
-    let nodes = ["a", "b"].map(|name| name.parse().unwrap()).to_vec();
-    let request = TaskRequest {
-        task: "test::secret".to_owned(),
-        scope: NodeScope::Nodes(nodes),
-        ..TaskRequest::default()
-    };
     let told = branch.step(StepRequest {
         kind: "task".into(),
         site: String::new(),
         arguments: json!("secret"),
-        work: StepWork::Run(Box::new(PlanStepJob::Task(request))),
+        work: StepWork::Run(Box::new(on_both("test::secret"))),
     })?;
     branch.step(StepRequest {
         kind: "ask".into(),

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobs::TaskRequest;
+use jobs::{JobSpec, JobWork, NodeScope, TaskWork};
 use plans::{
     BranchResult, PlanBranch, PlanEventMessage, PlanFault, PlanLaunch, PlanProgram,
-    PlanProgramSource, PlanStepJob, StepOutcome, StepRequest, StepWork,
+    PlanProgramSource, StepOutcome, StepRequest, StepWork,
 };
 use serde_json::{Map, Value, json};
 
@@ -63,16 +63,15 @@ pub(crate) fn steady() -> Vec<(&'static str, Value)> {
 pub(crate) fn task(branch: &PlanBranch<'_>, task: &str, n: i64) -> Result<StepOutcome, PlanFault> {
     let mut params = Map::new();
     params.insert("n".to_owned(), json!(n));
-    let request = TaskRequest {
-        task: task.to_owned(),
+    let work = JobWork::Task(TaskWork {
         params,
-        ..TaskRequest::default()
-    };
+        ..TaskWork::new("production".parse().unwrap(), task.parse().unwrap())
+    });
     branch.step(StepRequest {
         kind: "task".into(),
         site: format!("test (test.pp:{n})"),
         arguments: json!({"task": task, "n": n}),
-        work: StepWork::Run(Box::new(PlanStepJob::Task(request))),
+        work: StepWork::Run(Box::new(JobSpec::new(work, NodeScope::default()))),
     })
 }
 

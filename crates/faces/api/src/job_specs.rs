@@ -1,0 +1,118 @@
+//! The common part of the commands that create jobs: from their texts to a [`JobSpec`], and the errors of
+//! jobs that are refused.
+
+use std::time::Duration;
+
+use api_types::defaults::TIMEOUT_SECONDS;
+use api_types::rollout::RolloutOptions;
+use api_types::{ApiError, kinds};
+use environments::{EnvironmentName, EnvironmentNameError, ParamProblem};
+use jobs::{JobLimits, JobSpec, JobWork, NodeScope, RunJobError};
+use serde_json::Value;
+use store::JobNumber;
+
+use crate::SharedApiContext;
+use crate::code;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
+use crate::near_names::with_near_names;
+use crate::plans;
+use crate::refusals::{resolve_refusal, scope_refusal, submit_refusal};
+
+/// A job of this caller, without texts.
+pub(crate) fn caller_job(
+    caller: &ApiCaller,
+    work: JobWork,
+    scope: NodeScope,
+    limits: JobLimits,
+) -> JobSpec {
+    JobSpec {
+        limits,
+        owner: caller.0.login.clone(),
+        owner_id: caller.0.user_id.clone(),
+        ..JobSpec::new(work, scope)
+    }
+}
+
+/// The limits of a command. A timeout of 0 means no limit, which the engine does not support: its
+/// maximum is used.
+pub(crate) fn job_limits(
+    concurrency: Option<u32>,
+    timeout: Option<u64>,
+    rollout: RolloutOptions,
+) -> JobLimits {
+    let seconds = timeout.map(|seconds| match seconds {
+        0 => TIMEOUT_SECONDS,
+        seconds => seconds,
+    });
+    JobLimits {
+        timeout: seconds.map(Duration::from_secs),
+        concurrency: concurrency.and_then(|nodes| usize::try_from(nodes).ok()),
+        rollout,
+    }
+}
+
+/// Parses the name of the environment whose code is run.
+pub(crate) fn environment_name(text: &str) -> Result<EnvironmentName, ApiError> {
+    text.parse().map_err(|error: EnvironmentNameError| {
+        let what = format!("`{text}` is not an environment's name: {error}");
+        ApiError::invalid("environment", what)
+    })
+}
+
+/// Creates the job.
+pub(crate) async fn create_job(
+    api: &SharedApiContext,
+    spec: JobSpec,
+) -> Result<JobNumber, ApiFailure> {
+    match Box::pin(api.jobs.run(spec)).await {
+        Ok(number) => Ok(number),
+        Err(error) => Err(with_near_names(api, run_job_error(error)).await),
+    }
+}
+
+fn run_job_error(error: RunJobError) -> ApiFailure {
+    let text = error.to_string();
+    let refused = match error {
+        RunJobError::Code(error) => return code::code_error(error),
+        RunJobError::Scope(error) => return scope_refusal(&error),
+        RunJobError::Classify(error) => return resolve_refusal("enforce_environment", &error),
+        RunJobError::Parameters { problems, .. } => {
+            ApiError::invalid("params", text).with("params", problems_json(&problems))
+        }
+        RunJobError::NoopUnsupported(_) => ApiError::invalid("noop", text),
+        RunJobError::Flag(flag) => ApiError::invalid(flag.option, flag.problem),
+        RunJobError::Limit(_) => ApiError::new(kinds::VALIDATION, text),
+        RunJobError::Plan(error) => return plans::plan_job_error(error),
+        RunJobError::Submit(error) => return submit_refusal(&error),
+        _ => return ApiFailure::internal("run the task", &error),
+    };
+    ApiFailure(refused)
+}
+
+fn problems_json(problems: &[ParamProblem]) -> Value {
+    problems
+        .iter()
+        .map(|problem| Value::String(problem.to_string()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_is_not_an_environment_name_is_quoted_with_the_rule() {
+        for text in ["../x", "", "a b"] {
+            let ApiFailure(refused) = environment_name(text).unwrap_err().into();
+            let expected = format!(
+                "environment: `{text}` is not an environment's name: an environment's name has 1 to"
+            );
+            assert!(
+                refused.body.msg.starts_with(&expected),
+                "{}",
+                refused.body.msg
+            );
+        }
+    }
+}

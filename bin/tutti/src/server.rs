@@ -12,12 +12,10 @@ use broker::{Broker, BrokerHandle};
 use environments::{BlobStore, CodeReader, EnvironmentDir};
 use fabric::Fabric;
 use jobs::{BootClock, Jobs, JobsConfig};
-use optional_feature::FeatureStatus;
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
-use pki::{ClientAuth, PrivilegedNames, ServerTls};
+use pki::{ClientAuth, ServerTls};
 use store::Store;
-use telemetry::Tracer;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -47,37 +45,39 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     background.spawn(Arc::clone(&tls).watch(stop_background.clone()));
 
     let traces = crate::telemetry_export::start(&config.telemetry).await;
-    let tracer = traces.tracer();
-    let mut engines = Box::pin(ServerEngines::start(&config, &tracer)).await?;
-    engines.features.extend(traces.feature());
-    let broker = start_broker(&config, &tls, &engines.fabric)?;
-    let collector =
-        crate::inventory::collect(&config, &engines.inventory, &engines.fabric, &engines.jobs);
-    let classes = crate::classifier::read_classes(&config, &engines.classifier)?;
-    let faces = TaskTracker::new();
-    let certificates = match authority {
-        Some(authority) => {
-            let service = puppet_api::CaService::new(authority, autosign, engines.audit.clone())?;
-            Some(api::ServerAuthority {
-                service,
-                tls: Arc::clone(&tls),
-                revocation_wait: api::defaults::REVOCATION_WAIT,
-            })
-        }
-        None => None,
+    let info = api::ServerInfo {
+        privileged_names,
+        tracer: traces.tracer(),
+        stopping: stop.clone(),
+        ..server_info(&config)
     };
-    let state = engines.api_state(&config, privileged_names, tracer, &stop);
-    let api = api::router(api::ApiState {
-        certificates: certificates.clone(),
-        ..state
-    });
+    let mut engines = Box::pin(ServerEngines::start(&config, info)).await?;
+    engines.api.info.features.extend(traces.feature());
+    let broker = start_broker(&config, &tls, &engines.api.fabric)?;
+    let collector = crate::inventory::collect(
+        &config,
+        &engines.api.inventory,
+        &engines.api.fabric,
+        &engines.api.jobs,
+    );
+    let classes = crate::classifier::read_classes(&config, &engines.api.classifier)?;
+    let faces = TaskTracker::new();
+    if let Some(authority) = authority {
+        let audit = engines.api.audit.clone();
+        engines.api.certificates = Some(api::ServerAuthority {
+            service: puppet_api::CaService::new(authority, autosign, audit)?,
+            tls: Arc::clone(&tls),
+            revocation_wait: api::defaults::REVOCATION_WAIT,
+        });
+    }
+    let api = api::router(engines.api.clone());
     let api = serve(config.api.listen, api, &tls, &faces, &stop)?;
     let mut listening = format!("API on {api}");
     if let Some(broker) = &broker {
         listening = format!("{listening}, broker on {}", broker.local_addr());
     }
     if config.puppet_api.enabled {
-        let router = puppet_api::router(engines.puppet_api_state(certificates));
+        let router = puppet_api::router(engines.puppet_api_state());
         let address = serve(config.puppet_api.listen, router, &tls, &faces, &stop)?;
         listening = format!("{listening}, Puppet API on {address}");
     }
@@ -85,14 +85,14 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
 
     let lost = tokio::select! {
         () = stop.cancelled() => None,
-        error = engines.store.ended() => Some(engine_ended_error("database", error)),
-        error = engines.jobs.wait_until_lost() => Some(engine_ended_error("job engine", error)),
-        error = engines.plans.wait_until_lost() => Some(engine_ended_error("plan engine", error)),
+        error = engines.api.store.ended() => Some(engine_ended_error("database", error)),
+        error = engines.api.jobs.wait_until_lost() => Some(engine_ended_error("job engine", error)),
+        error = engines.api.plans.wait_until_lost() => Some(engine_ended_error("plan engine", error)),
     };
     stop.cancel();
     services::notify_stopping();
     // First: a launch needs everything else.
-    engines.scheduler.shutdown().await;
+    engines.api.scheduler.shutdown().await;
     faces.close();
     if tokio::time::timeout(services::DRAIN_DEADLINE, faces.wait())
         .await
@@ -106,22 +106,22 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     if let Some(classes) = classes {
         classes.shutdown().await;
     }
-    if let Some(code_manager) = &engines.code_manager {
+    if let Some(code_manager) = &engines.api.code_manager {
         code_manager.shutdown().await;
     }
     // Before the jobs, which the plans create.
-    engines.plans.shutdown().await;
-    engines.jobs.shutdown().await;
+    engines.api.plans.shutdown().await;
+    engines.api.jobs.shutdown().await;
     engines.ssh.shutdown().await;
     // After the jobs, so that their last events are sent if possible.
-    engines.webhooks.shutdown().await;
+    engines.api.webhooks.shutdown().await;
     if let Some(broker) = broker {
         broker.shutdown().await;
     }
     engines.recheck.shutdown().await;
-    engines.access.shutdown().await;
-    engines.audit.shutdown().await;
-    engines.store.close().await;
+    engines.api.access.shutdown().await;
+    engines.api.audit.shutdown().await;
+    engines.api.store.close().await;
     // Last: all engines above may have produced spans.
     traces.shutdown().await;
     stop_background.cancel();
@@ -139,33 +139,20 @@ fn engine_ended_error(
     anyhow::Error::new(error).context(format!("the server ended because its {what} did"))
 }
 
-/// The engines that the APIs use.
+/// The engines of the server.
 struct ServerEngines {
-    store: Store,
-    fabric: Fabric,
-    code: Arc<dyn CodeReader>,
+    /// Those that the API uses.
+    api: api::ApiState,
     blobs: BlobStore,
-    jobs: Jobs,
-    plans: plans::Plans,
-    inventory: inventory::Inventory,
-    access: rbac::Rbac,
-    external_directories: api::ExternalDirectories,
     recheck: external_directories::RemoteUserCheck,
-    audit: audit::Audit,
-    scheduler: api::JobScheduler,
-    classifier: classifier::Classifier,
-    connections: ssh::SshConnections,
     ssh: ssh::SshRunner,
-    webhooks: webhooks::Webhooks,
-    code_manager: Option<api::CodeService>,
-    /// Configured parts that may be missing, in addition to the code deployments.
-    features: Vec<FeatureStatus>,
 }
 
 // === impl ServerEngines ===
 
 impl ServerEngines {
-    async fn start(config: &Config, tracer: &Tracer) -> Result<Self> {
+    /// Starts the engines; those that are metrics or optional parts are added to `info`.
+    async fn start(config: &Config, mut info: api::ServerInfo) -> Result<Self> {
         let store = Store::open(&config.store_config()).await?;
         let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
         let blobs = BlobStore::open(config.data_dir.join("blobs"))?;
@@ -180,8 +167,8 @@ impl ServerEngines {
         let inventory = crate::inventory::open(config, store.clone()).await?;
         let directories = Box::pin(crate::directories::open(config, store.clone())).await?;
         let external_directories = directories.external_directories;
-        let mut features = directories.features;
-        features.extend(inventory.feature());
+        info.features.extend(directories.features);
+        info.features.extend(inventory.feature());
         let access = rbac::Rbac::open_with(
             store.clone(),
             &config.data_dir,
@@ -195,9 +182,10 @@ impl ServerEngines {
         let fleet = jobs::FleetResolver::new(inventory.clone(), classifier.clone());
         let connections = crate::ssh::connections(config, store.clone()).await?;
         let ssh = crate::ssh::start(config, &fabric, &connections, &blobs);
+        info.metrics.push(ssh.metrics());
         let jobs = Jobs::start(
             JobsConfig {
-                tracer: tracer.clone(),
+                tracer: info.tracer.clone(),
                 ..jobs_config(config, fleet)
             },
             store.clone(),
@@ -229,81 +217,56 @@ impl ServerEngines {
         };
         let code_manager = Box::pin(crate::code_manager::start(config, store.clone(), works)).await;
         let scheduler = crate::schedules::start(config, store.clone(), audit.clone())?;
-        Ok(Self {
-            store,
-            fabric,
-            code,
-            blobs,
+        let api = api::ApiState {
             jobs,
             plans,
+            store,
+            fabric,
             inventory,
-            access,
-            external_directories,
-            recheck,
-            audit,
-            scheduler,
             classifier,
             connections,
-            ssh,
-            webhooks,
+            code,
+            certificates: None,
             code_manager,
-            features,
+            access,
+            external_directories,
+            audit,
+            scheduler,
+            webhooks,
+            info,
+        };
+        Ok(Self {
+            api,
+            blobs,
+            recheck,
+            ssh,
         })
     }
 
-    fn api_state(
-        &self,
-        config: &Config,
-        privileged_names: Arc<PrivilegedNames>,
-        tracer: Tracer,
-        stopping: &CancellationToken,
-    ) -> api::ApiState {
-        api::ApiState {
-            jobs: self.jobs.clone(),
-            plans: self.plans.clone(),
-            store: self.store.clone(),
-            fabric: self.fabric.clone(),
-            inventory: self.inventory.clone(),
-            classifier: self.classifier.clone(),
-            connections: self.connections.clone(),
-            code: Arc::clone(&self.code),
-            certificates: None,
-            code_manager: self.code_manager.clone(),
-            access: self.access.clone(),
-            external_directories: self.external_directories.clone(),
-            audit: self.audit.clone(),
-            scheduler: self.scheduler.clone(),
-            webhooks: self.webhooks.clone(),
-            info: api::ServerInfo {
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                privileged_names,
-                metrics: vec![self.ssh.metrics()],
-                plan_code: api::CodeModes {
-                    everywhere: config.code.plans,
-                    by_environment: config.code.plans_of.clone(),
-                },
-                plans_are_unattended: config.jobs.unattended_plans,
-                run_code: api::CodeModes {
-                    everywhere: config.code.puppet_runs,
-                    by_environment: config.code.puppet_runs_of.clone(),
-                },
-                features: self.features.clone(),
-                tracer,
-                stopping: stopping.clone(),
-                ..api::ServerInfo::default()
-            },
+    fn puppet_api_state(&self) -> puppet_api::PuppetApiState {
+        let certificates = self.api.certificates.as_ref();
+        puppet_api::PuppetApiState {
+            code: Arc::clone(&self.api.code),
+            blobs: self.blobs.clone(),
+            ca: certificates.map(|it| it.service.clone()),
         }
     }
+}
 
-    fn puppet_api_state(
-        &self,
-        certificates: Option<api::ServerAuthority>,
-    ) -> puppet_api::PuppetApiState {
-        puppet_api::PuppetApiState {
-            code: Arc::clone(&self.code),
-            blobs: self.blobs.clone(),
-            ca: certificates.map(|it| it.service),
-        }
+/// The properties of the server that its configuration determines.
+fn server_info(config: &Config) -> api::ServerInfo {
+    api::ServerInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        plan_code: api::CodeModes {
+            everywhere: config.code.plans,
+            by_environment: config.code.plans_of.clone(),
+        },
+        plans_are_unattended: config.jobs.unattended_plans,
+        run_code: api::CodeModes {
+            everywhere: config.code.puppet_runs,
+            by_environment: config.code.puppet_runs_of.clone(),
+        },
+        ..api::ServerInfo::default()
     }
 }
 

@@ -22,7 +22,7 @@ fn registry(api: &SharedApiContext) -> MetricsRegistry {
         .with(api.access.metrics())
         .with(api.audit.metrics())
         .with(api.webhooks.metrics())
-        .with(&*api.launch_counters);
+        .with(&*api.scheduler.launch_counters);
     let others = api.info.metrics.iter();
     others.fold(registry, |registry, set| registry.with(&**set))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use api_types::{PlanCode, RunCode};
@@ -15,7 +16,6 @@ use optional_feature::FeatureStatus;
 use pki::PrivilegedNames;
 use plans::Plans;
 use rbac::Rbac;
-use schedules::Schedules;
 use store::Store;
 use telemetry::metrics::MetricSet;
 use tokio_util::sync::CancellationToken;
@@ -108,25 +108,9 @@ impl<C: Copy> CodeModes<C> {
 /// The state of every handler.
 pub(crate) type SharedApiContext = Arc<ApiContext>;
 
-/// The engines, and the state that handlers share.
+/// The engines, and the limits that all requests share.
 pub(crate) struct ApiContext {
-    pub(crate) jobs: Jobs,
-    pub(crate) plans: Plans,
-    pub(crate) store: Store,
-    pub(crate) fabric: Fabric,
-    pub(crate) inventory: Inventory,
-    pub(crate) classifier: Classifier,
-    pub(crate) connections: ssh::SshConnections,
-    pub(crate) code: Arc<dyn CodeReader>,
-    pub(crate) certificates: Option<ServerAuthority>,
-    pub(crate) code_manager: Option<CodeService>,
-    pub(crate) access: Rbac,
-    pub(crate) external_directories: ExternalDirectories,
-    pub(crate) audit: Audit,
-    pub(crate) schedules: Schedules,
-    pub(crate) launch_counters: Arc<crate::schedules::LaunchCounters>,
-    pub(crate) webhooks: Webhooks,
-    pub(crate) info: ServerInfo,
+    engines: ApiState,
     /// Memory for the bodies of requests.
     pub(crate) bodies: BodyBudgets,
     /// Limit of open event streams.
@@ -134,48 +118,20 @@ pub(crate) struct ApiContext {
 }
 
 impl From<ApiState> for ApiContext {
-    fn from(state: ApiState) -> Self {
-        let ApiState {
-            jobs,
-            plans,
-            store,
-            fabric,
-            inventory,
-            classifier,
-            connections,
-            code,
-            certificates,
-            code_manager,
-            access,
-            external_directories,
-            audit,
-            scheduler,
-            webhooks,
-            info,
-        } = state;
-        let bodies = BodyBudgets::new();
-        let streams = ClientBudget::new(STREAMS, STREAMS_EACH);
+    fn from(engines: ApiState) -> Self {
         Self {
-            jobs,
-            plans,
-            store,
-            fabric,
-            inventory,
-            classifier,
-            connections,
-            code,
-            certificates,
-            code_manager,
-            access,
-            external_directories,
-            audit,
-            schedules: scheduler.schedules,
-            launch_counters: scheduler.launch_counters,
-            webhooks,
-            info,
-            bodies,
-            streams,
+            engines,
+            bodies: BodyBudgets::new(),
+            streams: ClientBudget::new(STREAMS, STREAMS_EACH),
         }
+    }
+}
+
+impl Deref for ApiContext {
+    type Target = ApiState;
+
+    fn deref(&self) -> &ApiState {
+        &self.engines
     }
 }
 

@@ -63,7 +63,11 @@ pub(crate) async fn delete(
     QueryParameters(given): QueryParameters,
 ) -> Result<StatusCode, ApiFailure> {
     given.finish()?;
-    let read = api.schedules.get(parse_schedule_number(&id)?).await?;
+    let read = api
+        .scheduler
+        .schedules
+        .get(parse_schedule_number(&id)?)
+        .await?;
     disable(&api, &caller, &read).await?;
     Ok(StatusCode::NO_CONTENT)
 }

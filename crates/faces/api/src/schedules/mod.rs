@@ -32,7 +32,6 @@ use crate::request_parameters::{PathVariables, QueryParameters, store_page};
 pub use scheduler::JobScheduler;
 
 pub(crate) use commands::{delete, schedule_deploy, schedule_plan, schedule_task};
-pub(crate) use launch_audit::LaunchCounters;
 pub(crate) use write::{create, update};
 
 /// Next starts shown with a single scheduled job.
@@ -56,7 +55,7 @@ pub(crate) async fn list(
         },
         descending: query.order == Order::Desc,
     };
-    let (found, total) = api.schedules.list(&filter, page).await?;
+    let (found, total) = api.scheduler.schedules.list(&filter, page).await?;
     let owners = OwnerCache::load(&api, found.iter().map(stored_owner).collect()).await?;
     let show = |job: schedules::ScheduleView| {
         let owner = owners.get(&stored_owner(&job));
@@ -75,7 +74,11 @@ pub(crate) async fn show(
     QueryParameters(given): QueryParameters,
 ) -> Result<Json<ScheduledJob>, ApiFailure> {
     given.finish()?;
-    let job = api.schedules.get(parse_schedule_number(&id)?).await?;
+    let job = api
+        .scheduler
+        .schedules
+        .get(parse_schedule_number(&id)?)
+        .await?;
     let owner = owner(&api, &stored_owner(&job)).await?;
     let upcoming = job.preview(UPCOMING);
     let mut shown = responses::job(&base, job, owner);

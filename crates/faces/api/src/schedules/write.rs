@@ -52,6 +52,7 @@ pub(super) async fn create_schedule(
     let draft = wanted.draft(api, caller, timetable, Vec::new()).await?;
     let owner = &caller.0;
     let made = api
+        .scheduler
         .schedules
         .create(kind, &owner.login, &owner.user_id, draft);
     Ok(Box::pin(made).await?)
@@ -66,7 +67,7 @@ pub(crate) async fn update(
 ) -> Result<Json<ScheduledJobReply>, ApiFailure> {
     asked.check()?;
     let id = parse_schedule_number(&id)?;
-    let read = api.schedules.get(id).await?;
+    let read = api.scheduler.schedules.get(id).await?;
     if asked.enabled == Some(false) {
         disable(&api, &caller, &read).await?;
         return Ok(Json(schedule_reply(address(&base, id), id)));
@@ -87,7 +88,7 @@ async fn replace(
     read: &ScheduleView,
     asked: UpdateScheduledJob,
 ) -> Result<(), ApiFailure> {
-    let old = api.schedules.get_draft(read.id).await?;
+    let old = api.scheduler.schedules.get_draft(read.id).await?;
     // A parameter stays sensitive, even if the task's metadata changes.
     let secret = old.secrets.keys().cloned().collect();
     let new_times = asked.schedule.is_some();
@@ -105,7 +106,11 @@ async fn replace(
         userdata: asked.userdata.unwrap_or(old.userdata),
     };
     let draft = wanted.draft(api, caller, timetable, secret).await?;
-    Ok(api.schedules.replace(read, draft, new_times).await?)
+    Ok(api
+        .scheduler
+        .schedules
+        .replace(read, draft, new_times)
+        .await?)
 }
 
 /// Deletes a scheduled job: the caller's own, or another user's with the permission.
@@ -117,7 +122,7 @@ pub(super) async fn disable(
     if read.owner_id != caller.0.user_id {
         caller.demand(api, "scheduled_jobs", "delete", &read.owner_id)?;
     }
-    Ok(api.schedules.disable(read.id).await?)
+    Ok(api.scheduler.schedules.disable(read.id).await?)
 }
 
 fn not_owner(read: &ScheduleView) -> ApiError {

@@ -72,7 +72,7 @@ impl DoctorCheck {
 
 impl fmt::Debug for DoctorCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Check")
+        f.debug_struct("DoctorCheck")
             .field("name", &self.name)
             .field("place", &self.place)
             .finish_non_exhaustive()

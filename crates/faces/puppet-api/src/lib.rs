@@ -41,7 +41,7 @@ pub struct PuppetApiState {
 
 impl std::fmt::Debug for PuppetApiState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State")
+        f.debug_struct("PuppetApiState")
             .field("ca", &self.ca)
             .finish_non_exhaustive()
     }

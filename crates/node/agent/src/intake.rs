@@ -37,7 +37,7 @@ pub struct MessageIntake {
 
 impl std::fmt::Debug for MessageIntake {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Intake").finish_non_exhaustive()
+        f.debug_struct("MessageIntake").finish_non_exhaustive()
     }
 }
 

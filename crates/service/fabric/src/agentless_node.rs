@@ -101,7 +101,7 @@ impl AgentlessSlot {
 
 impl std::fmt::Debug for AgentlessSlot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Seat").finish_non_exhaustive()
+        f.debug_struct("AgentlessSlot").finish_non_exhaustive()
     }
 }
 

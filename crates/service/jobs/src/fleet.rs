@@ -287,7 +287,7 @@ impl From<QueryError> for NodeResolveError {
 
 impl std::fmt::Debug for FleetResolver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Fleet").finish_non_exhaustive()
+        f.debug_struct("FleetResolver").finish_non_exhaustive()
     }
 }
 

@@ -350,7 +350,7 @@ impl fmt::Debug for NativeAction {
 /// Leaves out the content.
 impl fmt::Debug for FileContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Content")
+        f.debug_struct("FileContent")
             .field("name", &self.name)
             .finish_non_exhaustive()
     }

@@ -207,6 +207,6 @@ fn job_refusal(kind: &str, error: &impl fmt::Display) -> JobStartError {
 
 impl fmt::Debug for JobPlanEffects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OverJobs").finish_non_exhaustive()
+        f.debug_struct("JobPlanEffects").finish_non_exhaustive()
     }
 }

@@ -144,7 +144,7 @@ impl PlanLaunch {
 /// Omits the values of parameters.
 impl fmt::Debug for PlanLaunch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Launch")
+        f.debug_struct("PlanLaunch")
             .field("plan", &self.plan)
             .field("environment", &self.environment)
             .field("params", &self.params.keys().collect::<Vec<_>>())

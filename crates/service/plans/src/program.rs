@@ -264,7 +264,7 @@ impl std::error::Error for PlanFault {}
 
 impl fmt::Debug for PlanBranch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Branch")
+        f.debug_struct("PlanBranch")
             .field("id", &self.id)
             .finish_non_exhaustive()
     }

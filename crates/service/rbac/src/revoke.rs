@@ -185,7 +185,7 @@ impl Rbac {
 
 impl std::fmt::Debug for TokenRevocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Revocation")
+        f.debug_struct("TokenRevocation")
             .field("tokens", &self.tokens.len())
             .field("labels", &self.labels)
             .field("usernames", &self.usernames)

@@ -161,7 +161,7 @@ pub(crate) fn to_slot_job(row: &ScheduleRow, seal: &SealKey) -> Result<SlotJob, 
 /// Omits the values of secrets and parameters.
 impl fmt::Debug for ScheduleDraft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Draft")
+        f.debug_struct("ScheduleDraft")
             .field("name", &self.name)
             .field("environment", &self.environment)
             .field("secrets", &self.secrets.keys().collect::<Vec<_>>())

@@ -140,7 +140,7 @@ impl SubmissionError {
 /// Omits the values of secrets and parameters.
 impl fmt::Debug for SlotJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScheduledJob")
+        f.debug_struct("SlotJob")
             .field("id", &self.id)
             .field("kind", &self.kind)
             .field("name", &self.name)

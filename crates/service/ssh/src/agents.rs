@@ -134,6 +134,6 @@ impl AgentNodes {
 
 impl fmt::Debug for AgentNodes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Agents").finish_non_exhaustive()
+        f.debug_struct("AgentNodes").finish_non_exhaustive()
     }
 }

@@ -119,7 +119,7 @@ impl SshConnection {
 /// Leaves out the secrets.
 impl fmt::Debug for SshConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection")
+        f.debug_struct("SshConnection")
             .field("host", &self.host)
             .field("port", &self.port)
             .field("user", &self.user)

@@ -32,7 +32,7 @@ impl NodeReplySender {
 
 impl fmt::Debug for NodeReplySender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Voice")
+        f.debug_struct("NodeReplySender")
             .field("certname", &self.certname)
             .field("transaction", &self.transaction)
             .finish_non_exhaustive()

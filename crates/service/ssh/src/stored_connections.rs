@@ -285,7 +285,7 @@ impl SshConnections {
 
 impl fmt::Debug for SshConnections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connections").finish_non_exhaustive()
+        f.debug_struct("SshConnections").finish_non_exhaustive()
     }
 }
 

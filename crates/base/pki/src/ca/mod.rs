@@ -67,7 +67,7 @@ pub struct GeneratedCertificate {
 
 impl std::fmt::Debug for GeneratedCertificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Generated")
+        f.debug_struct("GeneratedCertificate")
             .field("cert_pem", &self.cert_pem)
             .finish_non_exhaustive()
     }

@@ -53,6 +53,6 @@ impl JobScheduler {
 
 impl fmt::Debug for JobScheduler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Clockwork").finish_non_exhaustive()
+        f.debug_struct("JobScheduler").finish_non_exhaustive()
     }
 }

@@ -103,7 +103,7 @@ impl std::fmt::Debug for Evaluator<'_> {
 
 impl std::fmt::Debug for SharedState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
+        f.debug_struct("SharedState").finish_non_exhaustive()
     }
 }
 

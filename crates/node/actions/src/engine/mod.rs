@@ -201,7 +201,7 @@ impl ActionEngine {
 
 impl std::fmt::Debug for ActionEngine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine")
+        f.debug_struct("ActionEngine")
             .field("spool", &self.shared.spool)
             .finish_non_exhaustive()
     }

@@ -226,7 +226,7 @@ impl Classifier {
 impl fmt::Debug for ClassifierInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let groups = self.tree.load().len();
-        f.debug_struct("Inner")
+        f.debug_struct("ClassifierInner")
             .field("groups", &groups)
             .finish_non_exhaustive()
     }

@@ -190,7 +190,7 @@ fn unsynced(kept: Option<KnownEnvironment>) -> KnownEnvironment {
 
 impl fmt::Debug for CodeCatalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CodeBook").finish_non_exhaustive()
+        f.debug_struct("CodeCatalog").finish_non_exhaustive()
     }
 }
 

@@ -135,7 +135,7 @@ impl Drop for FactCollector {
 
 impl fmt::Debug for FactCollector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Collector").finish_non_exhaustive()
+        f.debug_struct("FactCollector").finish_non_exhaustive()
     }
 }
 

@@ -319,7 +319,7 @@ impl DispatchedRun {
 impl std::fmt::Debug for ActiveJob {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The params are left out: they may hold secrets.
-        f.debug_struct("Job")
+        f.debug_struct("ActiveJob")
             .field("number", &self.number)
             .finish_non_exhaustive()
     }

@@ -16,45 +16,18 @@
 
 mod cursor;
 pub mod defaults;
+mod error;
 mod node;
 mod parser;
 mod quoted;
 mod resolve;
 
+pub use error::{Error, HoconFileError};
 use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::Path;
 
 pub use serde_json::Value;
-
-/// Syntax error of a document, with its position.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {what}")]
-pub struct Error {
-    /// Line of the error, counted from 1.
-    pub line: usize,
-    /// Column of the error in characters, counted from 1.
-    pub column: usize,
-    /// Cause of the error, without its position.
-    pub what: String,
-}
-
-/// The error for a configuration file that cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum HoconFileError {
-    #[error("cannot read {path}")]
-    Read {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("{path} is larger than {limit} bytes")]
-    TooLarge { path: PathBuf, limit: usize },
-    #[error("{path} is not UTF-8 at byte {at}")]
-    NotUtf8 { path: PathBuf, at: usize },
-    #[error("{path}: {error}")]
-    Syntax { path: PathBuf, error: Error },
-}
 
 /// Parses the text of a document.
 pub fn parse(text: &str) -> Result<Value, Error> {

@@ -4,6 +4,7 @@
 //! Invariant: a [`CertificateRequest`] exists only for a request whose own signature is valid and
 //! whose subject has exactly one common name.
 
+pub use super::csr_error::CsrError;
 use rcgen::{CertificateParams, DistinguishedName, DnType, SubjectPublicKeyInfo};
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::cri_attributes::ParsedCriAttribute;
@@ -12,7 +13,7 @@ use x509_parser::prelude::FromDer;
 
 use crate::ca::{AltName, CaError, GenerateOptions, leaf};
 use crate::defaults::MAX_CSR_BYTES;
-use crate::identity::{self, IdentityError};
+use crate::identity::{self};
 use crate::key::{self, KeyType, PrivateKeyError};
 
 /// Object ids of Puppet's own extensions; requests may contain extensions of this arc only.
@@ -105,32 +106,6 @@ pub struct CertificateRequest {
     public_key: SubjectPublicKeyInfo,
     alt_names: Vec<String>,
     extensions: Vec<RequestedExtension>,
-}
-
-/// The error for a request that is refused.
-#[derive(Debug, thiserror::Error)]
-pub enum CsrError {
-    #[error("the request is larger than {MAX_CSR_BYTES} bytes")]
-    TooLarge,
-    #[error("not a certificate request in PEM")]
-    NotPem,
-    #[error("the certificate request is malformed")]
-    Malformed,
-    #[error("the signature of the certificate request does not match its key")]
-    BadSignature,
-    #[error("certificate request: {0}")]
-    Subject(#[from] IdentityError),
-    #[error("the key of the certificate request is none of RSA, P-256, P-384, P-521, Ed25519")]
-    UnsupportedKey,
-    #[error("the RSA key of the certificate request has {0} bits; at least 2048 are needed")]
-    WeakKey(usize),
-    #[error("the certificate request asks for extension {0}, which is not permitted")]
-    ForbiddenExtension(String),
-    #[error(
-        "the certificate request has a subject alternative name that is neither an ASCII host name \
-         nor an IP address"
-    )]
-    UnsupportedAltName,
 }
 
 impl CertificateRequest {

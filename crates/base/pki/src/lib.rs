@@ -18,6 +18,7 @@
 
 pub mod ca;
 pub mod csr;
+mod csr_error;
 pub mod defaults;
 pub mod durable;
 pub mod identity;

@@ -31,6 +31,7 @@ mod login;
 mod metrics;
 mod password;
 mod password_change;
+mod password_fault;
 mod password_queue;
 mod permission;
 mod permissions;

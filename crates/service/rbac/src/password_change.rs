@@ -1,5 +1,6 @@
 //! Password changes by the user, password resets by token, and the rules for new passwords.
 
+pub use super::password_fault::PasswordFault;
 use std::net::IpAddr;
 
 use secrecy::{ExposeSecret as _, SecretString};
@@ -11,31 +12,6 @@ use crate::lockout::LoginSource;
 use crate::password_queue::PasswordRequester;
 use crate::random_secrets;
 use crate::{LoginError, ManageError, Rbac, RequestedPermission, UserIdentity, first_users, ms};
-
-/// Rule that a new password violates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PasswordFault {
-    /// The password has fewer than [`PASSWORD_CHARS`] characters.
-    #[error("has less than {PASSWORD_CHARS} characters")]
-    TooShort,
-    /// The password has more than [`CREDENTIAL_BYTES`] bytes.
-    #[error("has more than {CREDENTIAL_BYTES} bytes")]
-    TooLong,
-    /// The password equals the login.
-    #[error("is the login")]
-    IsLogin,
-}
-
-impl PasswordFault {
-    /// Name of the rule in responses of the API.
-    pub fn requirement(self) -> &'static str {
-        match self {
-            Self::TooShort => "minimum-length",
-            Self::TooLong => "maximum-length",
-            Self::IsLogin => "not-login",
-        }
-    }
-}
 
 /// Checks a new password. `login` is the login of the user, if known.
 pub fn check_new_password(

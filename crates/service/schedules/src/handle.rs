@@ -3,13 +3,12 @@
 //! Invariant: every change that it confirms is durable, and after [`Schedules::shutdown`] no job
 //! starts.
 
+pub use super::error::ScheduleError;
 use std::fmt;
 use std::sync::Arc;
 
-use pki::seal::{SealKey, UnsealError};
-use store::{
-    Clock, ListPage, NewSchedule, ScheduleFilter, ScheduleProgress, Store, StoreError, SystemClock,
-};
+use pki::seal::SealKey;
+use store::{Clock, ListPage, NewSchedule, ScheduleFilter, ScheduleProgress, Store, SystemClock};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -18,7 +17,6 @@ use uuid::Uuid;
 use crate::actor::ScheduleActor;
 use crate::draft::{ScheduleDraft, ScheduledJobKind, initial_advance};
 use crate::launch::{JobLauncher, NoSlotRecorder, SlotRecorder};
-use crate::timetable::TimetableError;
 use crate::view::ScheduleView;
 
 /// The handle to the scheduled jobs. Cheap to clone.
@@ -52,37 +50,6 @@ pub struct SchedulesConfig {
     pub clock: Arc<dyn Clock>,
     /// Receiver of audit records of started and skipped slots.
     pub record: Arc<dyn SlotRecorder>,
-}
-
-/// A schedule could not be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum ScheduleError {
-    /// No schedule has this number.
-    #[error("there is no scheduled job {0}; `tutti schedule list` shows those there are")]
-    Unknown(i64),
-    /// The schedule with this number was deleted.
-    #[error("the scheduled job {0} is deleted; make a new one")]
-    Disabled(i64),
-    /// The timetable is invalid.
-    #[error(transparent)]
-    Timetable(#[from] TimetableError),
-    /// The schedule was edited by another client in the meantime.
-    #[error(
-        "the scheduled job {0} was edited by another client at the same time; look at it again"
-    )]
-    Edited(i64),
-    /// The JSON in the row is invalid.
-    #[error("the row of the scheduled job is not of this version")]
-    Row(#[from] decode_errors::DecodeError),
-    /// A value in the row is unknown to this version.
-    #[error("the row of the scheduled job has a type that this version does not know")]
-    Unreadable,
-    /// The sealed secrets cannot be opened.
-    #[error("the secrets of the scheduled job cannot be opened")]
-    Seal(#[from] UnsealError),
-    /// The store could not be read or written.
-    #[error("cannot read or write scheduled jobs")]
-    Store(#[from] StoreError),
 }
 
 impl Default for SchedulesConfig {

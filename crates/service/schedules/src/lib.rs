@@ -16,12 +16,14 @@ mod cron;
 mod decide;
 pub mod defaults;
 mod draft;
+mod error;
 mod handle;
 mod launch;
 mod recover;
 mod rule;
 mod spread;
 mod timetable;
+mod timetable_error;
 mod view;
 mod zone;
 

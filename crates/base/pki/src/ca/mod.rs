@@ -22,6 +22,7 @@ mod ledger;
 mod listing;
 mod options;
 mod read;
+mod request_source;
 mod setup;
 mod waiting;
 

@@ -5,6 +5,7 @@
 //! Invariant: every mistake in every file is reported; the exit code is 0 without mistakes, 1 with
 //! mistakes, 2 if a file could not be read.
 
+mod checked_source;
 mod files;
 mod findings;
 mod json;
@@ -14,10 +15,11 @@ mod ruby_function;
 mod task_metadata;
 mod yaml_plan;
 
+use checked_source::{CheckedLanguage, CheckedSource};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use syntax::{Diagnostic, DiagnosticSeverity, ModuleLocation, SourceText};
+use syntax::{DiagnosticSeverity, ModuleLocation, SourceText};
 
 use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, say, terminal};
 
@@ -53,27 +55,12 @@ pub struct ValidateOptions {
     format: OutputFormat,
 }
 
-/// The language of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CheckedLanguage {
-    Puppet,
-    YamlPlan,
-    TaskMetadata,
-}
-
 /// Condition under which a source may contain plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum PlanSyntaxMode {
     Auto,
     Always,
     Never,
-}
-
-/// A source with its findings.
-struct CheckedSource {
-    source: Arc<SourceText>,
-    name: String,
-    diagnostics: Vec<Diagnostic>,
 }
 
 /// Runs the command and returns its exit code.
@@ -175,16 +162,4 @@ fn summary(all: &[CheckedSource], errors: usize) -> String {
         ),
     };
     format!("{files}: {faults}")
-}
-
-// === impl CheckedSource ===
-
-impl CheckedSource {
-    fn count(&self, severity: DiagnosticSeverity) -> usize {
-        let same = self
-            .diagnostics
-            .iter()
-            .filter(|one| one.severity == severity);
-        same.count()
-    }
 }

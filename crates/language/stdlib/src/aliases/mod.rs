@@ -4,10 +4,12 @@
 //! Invariant: names are found without regard to case, as in Puppet's loaders.
 
 mod addresses;
+mod definition;
 mod names;
 mod paths;
 mod plain;
 
+use definition::AliasDefinition;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -15,9 +17,6 @@ use pcore::{NamedTypeAlias, Type, TypeKind};
 
 pub(crate) use addresses::V4_NOSUBNET;
 pub(crate) use names::{DNS_ZONE, EMAIL, FQDN};
-
-/// The name of an alias and its type expression.
-type AliasDefinition = (&'static str, &'static str);
 
 fn definitions() -> impl Iterator<Item = &'static AliasDefinition> {
     [

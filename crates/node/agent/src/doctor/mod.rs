@@ -6,14 +6,16 @@
 
 mod brokers;
 mod certificate;
+mod checked_node;
 mod node;
 mod servers;
 
+use checked_node::{CheckedNode, UNIT};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use doctor::accounts::{LocalAccounts, ServiceAccount};
-use doctor::clock::{self, ClockFacts, RemoteClock};
+use doctor::accounts::LocalAccounts;
+use doctor::clock::{self, ClockFacts};
 use doctor::unit::{self, ExpectedUnit, UnitSighting};
 use doctor::{DiagnosisFinding, DiagnosisReport, DoctorCheck};
 use error_causes::chain;
@@ -22,8 +24,6 @@ use crate::config::paths::DefaultPaths;
 use crate::config::settings::AgentArguments;
 use crate::config::{self, Config};
 
-/// Systemd unit of the agent.
-const UNIT: &str = "tutti-agent.service";
 const SHIPPED_UNIT: &str = include_str!("../../../../../packaging/systemd/tutti-agent.service");
 /// Systemd unit of the stock agent, which uses the same files and the same certname.
 const STOCK_UNIT: &str = "pxp-agent.service";
@@ -53,16 +53,6 @@ const SETTINGS: &[(&str, &str)] = &[
         "sudo fails in tasks that run as another user",
     ),
 ];
-
-/// Facts shared by several checks.
-struct CheckedNode {
-    config: Config,
-    config_file: PathBuf,
-    accounts: LocalAccounts,
-    unit: UnitSighting,
-    /// Clocks of the machines that answered.
-    clocks: Mutex<Vec<RemoteClock>>,
-}
 
 /// Checks the node that the command line and its configuration file describe.
 pub async fn diagnose(arguments: &AgentArguments) -> DiagnosisReport {
@@ -185,24 +175,4 @@ fn clock_check(node: &Arc<CheckedNode>) -> DoctorCheck {
             others: others.clone(),
         })
     })
-}
-
-// === impl CheckedNode ===
-
-impl CheckedNode {
-    /// Account that the agent runs as: that of its unit, or else that of this process.
-    fn account(&self) -> ServiceAccount {
-        let root = || Some(self.accounts.account_of(0));
-        let of_unit = match &self.unit {
-            UnitSighting::Known(unit) if unit.is_installed() => unit
-                .user()
-                .map_or_else(root, |name| self.accounts.account(name)),
-            _ => None,
-        };
-        let own = || {
-            self.accounts
-                .account_of(rustix::process::geteuid().as_raw())
-        };
-        of_unit.unwrap_or_else(own)
-    }
 }

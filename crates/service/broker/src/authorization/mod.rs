@@ -6,6 +6,7 @@
 //! `target` and `message_type`. Invariant: the first rule that matches decides, and a message that
 //! no rule matches is denied.
 
+mod client;
 mod extensions;
 mod load;
 mod name;
@@ -16,10 +17,8 @@ mod shipped;
 pub use load::AuthorizationPolicyError;
 pub use shipped::ShippedPolicy;
 
-use std::collections::BTreeMap;
+pub use client::{AuthorizationClient, AuthorizationRequest, CertificateExtensions};
 use std::path::Path;
-
-use pcp::PcpUri;
 
 use rule::AuthorizationRule;
 
@@ -28,29 +27,6 @@ use rule::AuthorizationRule;
 pub struct AuthorizationPolicy {
     /// The rules in the order in which they are tried.
     rules: Vec<AuthorizationRule>,
-}
-
-/// Extensions of a client certificate by their short names (`pp_role`) or dotted ids.
-pub type CertificateExtensions = BTreeMap<String, String>;
-
-/// The client that sends a message.
-#[derive(Clone, Copy, Debug)]
-pub struct AuthorizationClient<'a> {
-    /// The certname from the verified certificate.
-    pub certname: &'a str,
-    /// The extensions of the certificate; `None` when no rule needs them.
-    pub extensions: Option<&'a CertificateExtensions>,
-}
-
-/// The properties of a message that authorization decides on.
-#[derive(Clone, Copy, Debug)]
-pub struct AuthorizationRequest<'a> {
-    /// The authenticated sender of the message.
-    pub sender: &'a PcpUri,
-    /// The target of the message, never a wildcard.
-    pub target: &'a PcpUri,
-    /// The message type as the client sent it.
-    pub message_type: &'a str,
 }
 
 /// The decision of a policy about one message.

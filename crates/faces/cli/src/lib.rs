@@ -21,6 +21,7 @@ mod definition;
 pub mod doctor;
 mod duration;
 mod enc;
+mod exit;
 mod failure;
 mod follow;
 mod generate;
@@ -31,6 +32,7 @@ pub mod local_server;
 mod named_list;
 mod node;
 mod node_group;
+mod output_format;
 mod params;
 mod plan;
 pub mod present;
@@ -50,10 +52,13 @@ pub mod terminal;
 mod tests;
 mod values;
 mod webhook;
+mod with_connection;
 
+pub use exit::{EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult};
+pub use output_format::OutputFormat;
 use std::process::ExitCode;
+pub use with_connection::WithConnection;
 
-use client::ApiClient;
 pub use defaults::KEEP_VERSIONS;
 pub use failure::{CommandFailure, Result};
 pub use generate::{Shell, completions, man_pages};
@@ -62,16 +67,6 @@ pub use program_name::ProgramName;
 pub use say::print_line;
 pub use settings::ConnectionFlags;
 pub use terminal::escape_control;
-
-/// Exit code if everything succeeded.
-pub const EXIT_SUCCESS: u8 = 0;
-/// Exit code if the command did its work and at least one node failed.
-pub const EXIT_NODES_FAILED: u8 = 1;
-/// Exit code if the command was used wrongly, or the service could not do it.
-pub const EXIT_ERROR: u8 = 2;
-
-/// The exit code of a verb, or the reason why it could not do its work.
-pub type VerbResult = Result<u8>;
 
 /// The verbs of the client.
 #[expect(
@@ -148,15 +143,6 @@ fn with_puppet_short_flag(token_file: clap::Arg) -> clap::Arg {
     token_file.short_alias('t')
 }
 
-/// A group of verbs with the options to connect to the API.
-#[derive(Debug, clap::Args)]
-pub struct WithConnection<V: clap::Subcommand> {
-    #[command(subcommand)]
-    verb: V,
-    #[command(flatten)]
-    connection: ConnectionFlags,
-}
-
 /// The arguments of a command without verbs, and the options to connect to the API.
 #[derive(Debug, clap::Args)]
 pub struct ArgumentsWithConnection<A: clap::Args> {
@@ -164,16 +150,6 @@ pub struct ArgumentsWithConnection<A: clap::Args> {
     options: A,
     #[command(flatten)]
     connection: ConnectionFlags,
-}
-
-/// The output format: text for a terminal, or one JSON document.
-// The values have no help of their own: it would make every verb's help three times as long.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-#[expect(missing_docs, reason = "a doc comment here becomes help text")]
-pub enum OutputFormat {
-    #[default]
-    Human,
-    Json,
 }
 
 /// Runs `command` and returns the exit code; commands for files of this machine are left to
@@ -190,23 +166,6 @@ pub fn exit_code(ended: VerbResult) -> ExitCode {
             failure.print();
             ExitCode::from(EXIT_ERROR)
         }
-    }
-}
-
-impl<V: clap::Subcommand> WithConnection<V> {
-    /// Runs the verb with a client that has the token of the token file.
-    async fn run(self, run: impl AsyncFnOnce(V, &ApiClient) -> VerbResult) -> VerbResult {
-        self.run_as(ProgramName::Tutti, run).await
-    }
-
-    /// The same for a client that was called as `name`, whose output depends on it.
-    async fn run_as(
-        self,
-        name: ProgramName,
-        run: impl AsyncFnOnce(V, &ApiClient) -> VerbResult,
-    ) -> VerbResult {
-        let client = ApiClient::with_token(&self.connection)?.with_program_name(name);
-        Box::pin(run(self.verb, &client)).await
     }
 }
 

@@ -1,5 +1,6 @@
 //! Interpolation of `%{…}` in data and configurations.
 
+pub(crate) use super::method_use::MethodUse;
 use std::sync::Arc;
 
 use pcore::{Hash, Value};
@@ -9,14 +10,6 @@ use crate::explain::{ExplainStep, plain_text};
 use crate::key;
 use crate::lookup_run::LookupRun;
 use crate::{Error, LookupSession};
-
-/// The use of methods such as `%{lookup('…')}`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MethodUse {
-    Allowed,
-    /// Methods are refused, as in a configuration.
-    Forbidden,
-}
 
 /// The content of an interpolated expression.
 enum InterpolatedExpression<'e> {

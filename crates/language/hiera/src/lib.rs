@@ -24,6 +24,7 @@ mod location;
 mod lookup_run;
 mod lookup_trail;
 mod merge;
+mod method_use;
 mod options;
 mod session;
 

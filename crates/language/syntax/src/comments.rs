@@ -2,23 +2,9 @@
 //!
 //! Invariant: a comment belongs to a definition if only the blanks of one line are between them.
 
+pub use super::comment::{Comment, CommentKind};
 use crate::SourceSpan;
 use crate::ast::{Ast, Definition};
-
-/// A comment, including its comment marks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Comment {
-    pub span: SourceSpan,
-    pub kind: CommentKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommentKind {
-    /// `# …` to the end of the line
-    Line,
-    /// `/* … */`
-    Block,
-}
 
 /// The comment lines directly above a definition, without marks and one blank. They contain
 /// `@summary`, `@param` and `@api`. Empty if there are none.

@@ -5,6 +5,7 @@
 //! tree, which may be partial, and the list of its faults.
 
 pub mod ast;
+mod comment;
 pub mod comments;
 pub mod defaults;
 mod diagnostic;

@@ -14,6 +14,7 @@ mod pin;
 mod promote;
 mod puppetserver;
 mod rollback;
+mod routes;
 mod status;
 mod verify;
 mod versions;
@@ -25,6 +26,7 @@ use crate::local::LocalCommand::{
 use crate::local::LocalRunner;
 use crate::settings::ConnectionFlags;
 use crate::{ProgramName, VerbResult};
+use routes::{CODE_MANAGER, code_route};
 
 pub use deploy::{Options as DeployOptions, VersionsToKeep, failure as failure_text};
 pub use directory::LocalCodeOptions;
@@ -74,14 +76,6 @@ pub enum CodeVerb {
     #[command(hide = true)]
     PrintConfig,
 }
-
-/// A route of Tutti's own code API.
-fn code_route(name: &str) -> [&str; 4] {
-    ["tutti", "v1", "code", name]
-}
-
-/// Route prefix of Code Manager's API.
-const CODE_MANAGER: [&str; 3] = ["code-manager", "v1", "deploys"];
 
 pub(crate) async fn run(
     verb: CodeVerb,

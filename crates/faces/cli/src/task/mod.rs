@@ -1,5 +1,6 @@
 //! `tutti task …`. Main type: [`TaskVerb`].
 
+mod environment;
 mod list;
 mod run;
 mod show;
@@ -7,6 +8,7 @@ mod show;
 pub(crate) use run::print_left_out_nodes;
 
 use api_types::TaskDetail;
+pub(crate) use environment::EnvironmentOption;
 
 use crate::client::ApiClient;
 use crate::{Result, VerbResult};
@@ -32,25 +34,6 @@ pub enum TaskVerb {
     #[command(after_long_help = "Example:\n  tutti task list --environment test")]
     List(list::Options),
 }
-
-/// Option for the environment of a task or plan.
-#[derive(Debug, clap::Args)]
-pub(crate) struct EnvironmentOption {
-    /// Environment with the code [default: that of orchestrator.conf, or production]
-    #[arg(long, short = 'e', value_name = "NAME")]
-    environment: Option<String>,
-}
-
-impl EnvironmentOption {
-    /// The effective environment.
-    pub(crate) fn effective_environment(&self, client: &ApiClient) -> String {
-        let named = self.environment.as_ref().or(client.environment.as_ref());
-        named.map_or_else(|| PRODUCTION.to_owned(), Clone::clone)
-    }
-}
-
-/// The default environment.
-const PRODUCTION: &str = "production";
 
 pub(crate) async fn run(verb: TaskVerb, client: &ApiClient) -> VerbResult {
     match verb {

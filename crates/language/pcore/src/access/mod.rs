@@ -5,77 +5,16 @@
 mod arguments;
 mod catalog;
 mod composed;
+mod error;
 mod objects;
 mod sized;
 
-use crate::convert::ConversionError;
-use crate::describe::{TypeMismatch, article};
+use crate::describe::article;
 use crate::types::{Type, TypeKind};
-use crate::value::{SemVerRangeError, Value};
+use crate::value::Value;
 use arguments::flatten;
-
-/// The arguments are not valid for the type.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct AccessError {
-    /// The code of Puppet's issue; `None` if Puppet has none.
-    pub issue: Option<&'static str>,
-    pub message: String,
-    /// Index of the wrong argument, counted from 0; `None` if the error concerns all of them.
-    pub argument: Option<usize>,
-}
-
-impl AccessError {
-    fn new(issue: &'static str, argument: Option<usize>, message: String) -> Self {
-        Self {
-            issue: Some(issue),
-            message,
-            argument,
-        }
-    }
-
-    /// An error that has no code in Puppet.
-    fn plain(message: impl Into<String>) -> Self {
-        Self {
-            issue: None,
-            message: message.into(),
-            argument: None,
-        }
-    }
-
-    /// The error for a wrong number of arguments.
-    fn arity(base: &str, min: usize, max: Option<usize>, given: usize) -> Self {
-        let accepted = match max {
-            None => format!("{min} or more arguments"),
-            Some(max) if max != min => format!("{min} to {max} arguments"),
-            Some(_) if min == 1 => "1 argument".to_owned(),
-            Some(_) => format!("{min} arguments"),
-        };
-        Self::new(
-            "BAD_TYPE_SLICE_ARITY",
-            None,
-            format!("{base}[] accepts {accepted}. Got {given}"),
-        )
-    }
-}
-
-impl From<TypeMismatch> for AccessError {
-    fn from(mismatch: TypeMismatch) -> Self {
-        Self::plain(mismatch.to_string())
-    }
-}
-
-impl From<ConversionError> for AccessError {
-    fn from(error: ConversionError) -> Self {
-        Self::plain(error.to_string())
-    }
-}
-
-impl From<SemVerRangeError> for AccessError {
-    fn from(error: SemVerRangeError) -> Self {
-        Self::plain(error.to_string())
-    }
-}
+pub use error::AccessError;
+use error::{type_label, type_label_uc};
 
 impl Type {
     /// The type with arguments: `Integer` with 1 and 2 is `Integer[1, 2]`. For resources and
@@ -136,16 +75,4 @@ impl Type {
         };
         Ok(Value::Type(ty))
     }
-}
-
-/// Label of a type in messages: `Integer-Type`.
-fn type_label(ty: &Type) -> String {
-    format!("{ty}-Type")
-}
-
-/// The label with an article, for the beginning of a sentence.
-fn type_label_uc(ty: &Type) -> String {
-    let label = type_label(ty);
-    let article = if article(&label) == "an" { "An" } else { "A" };
-    format!("{article} {label}")
 }

@@ -4,40 +4,19 @@
 //! Invariant: rich data reads back as an equal value; plain data refuses values that JSON cannot
 //! represent instead of converting them to texts.
 
+mod error;
 mod from_rich;
 mod rich;
 mod type_from_rich;
 mod type_to_rich;
 
+pub use error::RichDataError;
+use error::float;
+pub(crate) use error::{TYPE_KEY, VALUE_KEY};
 use serde_json::{Map, Number, Value as Json};
 
-use crate::convert::ConversionError;
 use crate::types::Type;
 use crate::value::{Hash, Value};
-
-/// The key that names the type of a rich value.
-pub(crate) const TYPE_KEY: &str = "__ptype";
-/// The key of the argument from which a rich value is created.
-pub(crate) const VALUE_KEY: &str = "__pvalue";
-
-/// A value cannot be represented in JSON, or a JSON value not in the language.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RichDataError {
-    #[error("{path} holds a value of type {ty}, which is not Data")]
-    NotData { path: String, ty: String },
-    #[error("{path} has a key of type {ty}, and keys of Data are texts")]
-    KeyNotText { path: String, ty: String },
-    #[error("{path} holds a number that JSON has not")]
-    NotANumber { path: String },
-    #[error("Endless recursion detected when attempting to serialize value of type {0}")]
-    Recursive(String),
-    #[error("No implementation mapping found for Puppet Type {0}")]
-    UnknownType(String),
-    #[error("rich data of type {0} is not in its form")]
-    Malformed(String),
-    #[error(transparent)]
-    Conversion(#[from] ConversionError),
-}
 
 impl Value {
     /// The value of plain JSON. Integers that do not fit into 64 bits become floats.
@@ -130,11 +109,6 @@ fn plain(value: &Value, path: &mut Vec<String>) -> Result<Json, RichDataError> {
             });
         }
     })
-}
-
-/// A float as JSON; `None` for NaN and infinities.
-fn float(number: f64) -> Option<Json> {
-    Number::from_f64(number).map(Json::Number)
 }
 
 fn shown(path: &[String]) -> String {

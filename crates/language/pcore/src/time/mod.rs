@@ -5,6 +5,7 @@
 //! timespan formats; nothing here reads a clock or the machine's time zone.
 
 mod civil;
+mod error;
 mod span_format;
 mod span_parse;
 mod strftime;
@@ -12,37 +13,7 @@ mod strptime;
 mod zone;
 
 use crate::value::{PuppetTimestamp, Timespan};
-
-/// A text is not a valid time, or a format is invalid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TimeError {
-    #[error("Unable to parse '{text}' using format '{format}'")]
-    Unparsable { text: String, format: String },
-    #[error("Unable to parse '{text}' using any of the formats {formats}")]
-    NoFormat { text: String, formats: String },
-    #[error("Bad format specifier '{specifier}' in '{format}', at position {position}")]
-    BadSpecifier {
-        specifier: String,
-        format: String,
-        position: usize,
-    },
-    #[error(
-        "Format specifiers %L and %N denotes fractions and must be used together with a specifier of higher magnitude"
-    )]
-    FractionAlone,
-    #[error("Illegal timezone '{0}'")]
-    BadZone(String),
-    #[error(
-        "Using a Timezone designator in format specification is mutually exclusive to providing an explicit timezone argument"
-    )]
-    TwoZones,
-    #[error("argument out of range")]
-    OutOfRange,
-    #[error("{0} out of range")]
-    PartOutOfRange(&'static str),
-    #[error("the format asks for {0} characters, more than the limit")]
-    TooWide(usize),
-}
+pub use error::TimeError;
 
 /// The formats with which a timespan is parsed if none is given; the first is the format of its
 /// text.

@@ -22,7 +22,7 @@ async fn a_job_shows_in_the_figures() {
     let answer = answer.unwrap().error_for_status().unwrap();
     assert_eq!(
         answer.headers()["content-type"],
-        "text/plain; version=0.0.4"
+        "application/openmetrics-text; version=1.0.0; charset=utf-8"
     );
     let text = answer.text().await.unwrap();
     for (name, wanted) in [

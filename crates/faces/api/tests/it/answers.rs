@@ -651,7 +651,7 @@ async fn metrics_are_text_of_prometheus() {
         reply.headers["content-type"]
             .to_str()
             .unwrap()
-            .starts_with("text/plain")
+            .starts_with("application/openmetrics-text")
     );
     let text = reply.text();
     for line in [

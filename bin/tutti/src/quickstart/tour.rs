@@ -61,7 +61,7 @@ const fn command_without_program(arguments: &'static [&'static str]) -> TourComm
 
 /// Runs the commands, each shown as the user would type it.
 pub(super) async fn run(place: &QuickstartLayout, agents: usize) -> Result<()> {
-    cli::say!("\n{agents} agents are connected. Let them play:");
+    cli::say!("\n{agents} agents are connected. Commands to try, with their output:");
     for TourCommand { arguments, needs } in COMMANDS {
         cli::say!(
             "\n{} {}",

@@ -29,6 +29,7 @@ mod locked_write;
 mod lockout;
 mod login;
 mod metrics;
+mod milliseconds;
 mod password;
 mod password_change;
 mod password_fault;
@@ -238,9 +239,4 @@ impl RbacInner {
     fn steady_ms(&self) -> i64 {
         self.settings.clock.steady_ms()
     }
-}
-
-/// The duration in milliseconds, or `i64::MAX` if it does not fit.
-fn ms(duration: std::time::Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

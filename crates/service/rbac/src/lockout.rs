@@ -170,7 +170,7 @@ impl LockOut {
     ) -> bool {
         let since = self.user_locks.get(user_id);
         let since = since.copied().unwrap_or(self.started_ms);
-        now_ms.saturating_sub(since) >= crate::ms(lock_time)
+        now_ms.saturating_sub(since) >= crate::milliseconds::to_ms(lock_time)
     }
 
     fn count_password(&mut self, attempt: &LoginAttempt, now_ms: i64) {

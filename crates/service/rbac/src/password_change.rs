@@ -9,9 +9,10 @@ use store::{PasswordResetRow, Store, now_ms};
 use crate::defaults::{CREDENTIAL_BYTES, PASSWORD_CHARS, RESET_LIFETIME};
 use crate::locked_write::CacheInvalidation;
 use crate::lockout::LoginSource;
+use crate::milliseconds::to_ms;
 use crate::password_queue::PasswordRequester;
 use crate::random_secrets;
-use crate::{LoginError, ManageError, Rbac, RequestedPermission, UserIdentity, first_users, ms};
+use crate::{LoginError, ManageError, Rbac, RequestedPermission, UserIdentity, first_users};
 
 /// Checks a new password. `login` is the login of the user, if known.
 pub fn check_new_password(
@@ -98,7 +99,7 @@ impl Rbac {
         let secret = random_secrets::random_token();
         let hash = random_secrets::hash(secret.expose_secret());
         let now = now_ms();
-        let expires = now.saturating_add(ms(RESET_LIFETIME));
+        let expires = now.saturating_add(to_ms(RESET_LIFETIME));
         let (id, by_id) = (user_id.to_owned(), by.user_id.clone());
         let write = move |store: Store| async move {
             store

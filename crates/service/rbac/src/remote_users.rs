@@ -15,12 +15,13 @@ pub use store::UncheckedUser;
 
 use crate::defaults::REMOTE_GROUPS;
 use crate::locked_write::CacheInvalidation;
-use crate::{LoginError, Rbac, RemoteUser, ms};
+use crate::milliseconds::to_ms;
+use crate::{LoginError, Rbac, RemoteUser};
 
 impl Rbac {
     /// Origins of LDAP directories with users that were not checked within `interval`.
     pub async fn due_origins(&self, interval: Duration) -> Result<Vec<String>, StoreError> {
-        let before = now_ms().saturating_sub(ms(interval));
+        let before = now_ms().saturating_sub(to_ms(interval));
         self.inner.store.due_origins(before).await
     }
 
@@ -33,7 +34,7 @@ impl Rbac {
         limit: u32,
     ) -> Result<Vec<UncheckedUser>, StoreError> {
         let now = now_ms();
-        let before = now.saturating_sub(ms(interval));
+        let before = now.saturating_sub(to_ms(interval));
         self.inner.store.due_users(origin, before, now, limit).await
     }
 

@@ -12,9 +12,9 @@ use uuid::Uuid;
 
 use crate::defaults::{EXPIRED_KEPT, MAX_LIFETIME, TOKENS_PER_USER};
 use crate::locked_write::CacheInvalidation;
+use crate::milliseconds::to_ms;
 use crate::{
-    ManageError, Rbac, RequestedPermission, TokenLabel, TokenLifetime, UserIdentity, ms,
-    random_secrets,
+    ManageError, Rbac, RequestedPermission, TokenLabel, TokenLifetime, UserIdentity, random_secrets,
 };
 
 /// Properties of a new token.
@@ -136,7 +136,7 @@ impl Rbac {
         let store = &self.inner.store;
         let now = now_ms();
         store
-            .delete_old_tokens(now.saturating_sub(ms(EXPIRED_KEPT)))
+            .delete_old_tokens(now.saturating_sub(to_ms(EXPIRED_KEPT)))
             .await?;
         // Locked from the check of origin and label to the write.
         let turn = self.lock_rights().await;
@@ -162,7 +162,7 @@ impl Rbac {
             client: request.client,
             created_ms: now,
             expires_ms: Some(expires_ms),
-            timeout_ms: self.inner.settings.token_inactivity.map(ms),
+            timeout_ms: self.inner.settings.token_inactivity.map(to_ms),
         };
         let write = move |store: Store| async move { store.insert_token(new).await };
         self.write_and_invalidate(Some(turn), CacheInvalidation::Nothing, write)
@@ -183,7 +183,7 @@ impl Rbac {
         if lifetime.is_exact() && wanted > most {
             return Err(IssueError::TooLong { most });
         }
-        let expires_ms = now_ms.saturating_add(ms(wanted.min(most)));
+        let expires_ms = now_ms.saturating_add(to_ms(wanted.min(most)));
         match latest_ms {
             Some(latest_ms) if lifetime.is_exact() && expires_ms > latest_ms => {
                 let left_ms = u64::try_from(latest_ms.saturating_sub(now_ms)).unwrap_or(0);
@@ -199,7 +199,7 @@ impl Rbac {
     /// now; `None` if it never expires.
     pub(crate) fn expires_ms(&self, row: &TokenRow) -> Option<i64> {
         let most = self.inner.settings.token_max_lifetime;
-        let latest = most.map(|most| row.created_ms.saturating_add(ms(most)));
+        let latest = most.map(|most| row.created_ms.saturating_add(to_ms(most)));
         match (row.expires_ms, latest) {
             (Some(end), Some(latest)) => Some(end.min(latest)),
             (end, latest) => end.or(latest),

@@ -7,6 +7,7 @@
 //! Invariants: the walk has its own stack, so no tree is too deep for it; and no check scans the
 //! whole path or a whole list, so the time grows linearly with the source.
 
+mod ast_part;
 mod children;
 mod definitions;
 mod effect;
@@ -17,6 +18,7 @@ mod location;
 mod names;
 mod values;
 
+use self::ast_part::AstPart;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
@@ -25,27 +27,9 @@ pub use self::location::ModuleLocation;
 
 use crate::SourceSpan;
 use crate::ast::labels::with_capital_article;
-use crate::ast::{
-    Ast, AstSlice, AttributeOp, CaseOption, Expr, ExprId, HashEntry, LambdaId, Param, ResourceBody,
-    SelectorEntry,
-};
+use crate::ast::{Ast, AstSlice, Expr, ExprId};
 use crate::defaults::MAX_VALIDATION_FAULTS;
 use crate::diagnostic::Diagnostic;
-
-/// A part of the tree: an expression, or one of its components.
-#[derive(Debug, Clone, Copy)]
-enum AstPart {
-    Expr(ExprId),
-    Lambda(LambdaId),
-    Param(Param),
-    Entry(HashEntry),
-    Option(CaseOption),
-    Selection(SelectorEntry),
-    Body(ResourceBody),
-    Op(AttributeOp),
-    /// The query of a collector.
-    Query(ExprId),
-}
 
 /// A step of the walk.
 enum AstWalkStep {

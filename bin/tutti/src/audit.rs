@@ -36,7 +36,7 @@ pub(crate) async fn verify_store(
         .unwrap_or(Path::new(crate::DEFAULT_CONFIG));
     let config = match Config::read(path) {
         Ok(config) => config,
-        // The error draws the line of the file, which a `Failure` would not.
+        // The error draws the line of the file, which a `CommandFailure` would not.
         Err(error) => {
             crate::report_error(&error.into(), cli::EXIT_ERROR);
             return Ok(cli::EXIT_ERROR);

@@ -142,7 +142,7 @@ fn file_cause(error: &std::io::Error) -> String {
     }
 }
 
-// === impl Failure ===
+// === impl CommandFailure ===
 
 impl CommandFailure {
     /// Content of a file or option that is not valid.

@@ -146,7 +146,7 @@ struct ServerSentEventParser {
     message: ServerSentEvent,
 }
 
-// === impl Parser ===
+// === impl ServerSentEventParser ===
 
 impl ServerSentEventParser {
     fn push(&mut self, bytes: &[u8]) -> Result<Vec<ServerSentEvent>, String> {

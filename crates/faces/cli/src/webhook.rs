@@ -217,7 +217,7 @@ async fn test(id: &str, client: &ApiClient) -> VerbResult {
     Ok(EXIT_NODES_FAILED)
 }
 
-// === impl Template ===
+// === impl TemplateChoice ===
 
 impl TemplateChoice {
     /// The name of the format in the API.

@@ -51,7 +51,7 @@ struct PendingRequestGuard<'a> {
     transaction: TransactionId,
 }
 
-// === impl Asks ===
+// === impl BlockingRequests ===
 
 impl BlockingRequests {
     /// Sends a blocking request and waits for its results.

@@ -58,7 +58,7 @@ enum DownloadStoreError {
     Io { path: PathBuf, source: io::Error },
 }
 
-// === impl Place ===
+// === impl DownloadDirectory ===
 
 impl DownloadDirectory {
     /// The destination below `root` for a plan job.
@@ -90,7 +90,7 @@ fn is_inside(path: &str) -> bool {
     })
 }
 
-// === impl Landing ===
+// === impl NodeDownload ===
 
 impl NodeDownload {
     /// Shapes the end of a run. Blocks on the disk.

@@ -36,7 +36,7 @@ pub struct FleetResolver {
     classifications: Arc<Semaphore>,
 }
 
-// === impl Fleet ===
+// === impl FleetResolver ===
 
 impl FleetResolver {
     /// Combines this inventory and this classifier.

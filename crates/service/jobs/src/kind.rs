@@ -71,7 +71,7 @@ pub(crate) const RUN_WITH: &str = "run_with";
 /// The command of jobs that run Puppet.
 pub(crate) const DEPLOY: &str = "deploy";
 
-// === impl Kind ===
+// === impl JobKind ===
 
 impl JobKind {
     /// The pool whose slots its runs take.

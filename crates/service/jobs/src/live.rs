@@ -217,7 +217,7 @@ impl fmt::Debug for LiveSubscription {
     }
 }
 
-// === impl Feed ===
+// === impl LiveFeed ===
 
 impl LiveFeed {
     fn take_chunk(&mut self, chunk: OutputChunk) -> LiveEvent {
@@ -263,7 +263,7 @@ impl LiveFeed {
     }
 }
 
-// === impl Backlog ===
+// === impl OutputBacklog ===
 
 impl OutputBacklog {
     fn take_dropped(&self) -> Option<u64> {
@@ -271,7 +271,7 @@ impl OutputBacklog {
     }
 }
 
-// === impl Watcher ===
+// === impl OutputWatcher ===
 
 impl OutputWatcher {
     /// Queues a piece, or drops and counts it if the reader is too slow.

@@ -105,7 +105,7 @@ pub struct FileContent {
     pub bytes: Arc<[u8]>,
 }
 
-// === impl Native ===
+// === impl NativeAction ===
 
 impl NativeAction {
     pub(crate) fn kind(&self) -> JobKind {

@@ -43,7 +43,7 @@ struct SchedulerLane {
     in_ring: bool,
 }
 
-// === impl Scheduler ===
+// === impl SlotScheduler ===
 
 impl<K: Copy + Eq + Hash> SlotScheduler<K> {
     pub(crate) fn new(actions: usize, compiles: usize) -> Self {

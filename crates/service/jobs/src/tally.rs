@@ -26,7 +26,7 @@ pub(crate) enum StopSeverity {
     ByForce,
 }
 
-// === impl Tally ===
+// === impl RunTally ===
 
 impl RunTally {
     pub(crate) fn new(open: usize, unsuccessful: usize, stop: StopSeverity) -> Self {

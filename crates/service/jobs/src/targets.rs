@@ -86,7 +86,7 @@ fn deduplicate_names(names: impl Iterator<Item = Certname>) -> Result<Vec<Certna
     }
 }
 
-// === impl Scope ===
+// === impl NodeScope ===
 
 impl NodeScope {
     /// The scope as shown in a job's options: as requested, without duplicate names.

@@ -20,7 +20,7 @@ pub(crate) struct WithdrawnJobs {
     directory: Option<Arc<Path>>,
 }
 
-// === impl Withdrawals ===
+// === impl WithdrawnJobs ===
 
 impl WithdrawnJobs {
     pub(crate) fn new(directory: Option<PathBuf>) -> Self {

@@ -85,7 +85,7 @@ pub(crate) fn read(address: &str, state: &str) -> Result<CallbackResult, Callbac
     Ok(CallbackResult::Code(SecretString::from(code)))
 }
 
-// === impl Listener ===
+// === impl CallbackListener ===
 
 impl CallbackListener {
     /// Listens on `port`, or on a free port.
@@ -139,7 +139,7 @@ impl CallbackListener {
     }
 }
 
-// === impl Browser ===
+// === impl WaitingBrowser ===
 
 impl WaitingBrowser {
     /// Sends the page with the result of the login. Errors are ignored: the browser may have gone
@@ -197,7 +197,7 @@ async fn send_page(stream: &mut TcpStream, page: ResultPage) -> std::io::Result<
     stream.shutdown().await
 }
 
-// === impl Page ===
+// === impl ResultPage ===
 
 impl ResultPage {
     /// The page has fixed text only, so nothing needs to be escaped.

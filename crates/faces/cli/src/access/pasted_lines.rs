@@ -19,7 +19,7 @@ pub(crate) struct PastedLines {
     partial: Vec<u8>,
 }
 
-// === impl Pasted ===
+// === impl PastedLines ===
 
 impl PastedLines {
     /// Reads standard input. Input that cannot be polled (a file, `/dev/null`) is ignored.

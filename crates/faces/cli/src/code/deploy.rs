@@ -84,7 +84,7 @@ pub struct VersionsToKeep(pub Option<usize>);
 
 const KEEP_DAYS: u32 = 7;
 
-// === impl KeepVersions ===
+// === impl VersionsToKeep ===
 
 impl FromStr for VersionsToKeep {
     type Err = &'static str;

@@ -52,7 +52,7 @@ struct CursorSearch<'c> {
     values: Vec<(String, String)>,
 }
 
-// === impl Cursor ===
+// === impl CompletionCursor ===
 
 impl CompletionCursor<'_> {
     /// The last value typed for an argument.
@@ -62,7 +62,7 @@ impl CompletionCursor<'_> {
     }
 }
 
-// === impl State ===
+// === impl CursorSearch ===
 
 impl<'c> CursorSearch<'c> {
     fn take(&mut self, word: &str) -> Option<()> {

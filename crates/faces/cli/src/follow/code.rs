@@ -40,7 +40,7 @@ struct VersionNodeCounts {
     cached: u64,
 }
 
-// === impl Version ===
+// === impl RunVersion ===
 
 impl RunVersion {
     /// Reads the version from a run's result, if it has one.
@@ -68,7 +68,7 @@ impl RunVersion {
     }
 }
 
-// === impl CodeUsed ===
+// === impl CodeVersionCounts ===
 
 impl CodeVersionCounts {
     /// Counts a run by its result. A run without a catalog used no code.

@@ -18,7 +18,7 @@ pub(super) struct ProgressLineTerminal {
     pending: Mutex<String>,
 }
 
-// === impl LastLine ===
+// === impl ProgressLineTerminal ===
 
 impl ProgressLineTerminal {
     fn lock_pending(&self) -> MutexGuard<'_, String> {

@@ -59,7 +59,7 @@ pub(crate) struct RemainingOutput {
     stderr_seen: Option<u64>,
 }
 
-// === impl Lines ===
+// === impl LiveLines ===
 
 impl LiveLines {
     /// The lines that this chunk completes, ready to print.
@@ -111,7 +111,7 @@ impl LiveLines {
     }
 }
 
-// === impl Stream ===
+// === impl OutputStream ===
 
 impl OutputStream {
     /// Number of bytes on the screen, if none before them are missing.
@@ -146,7 +146,7 @@ impl OutputStream {
     }
 }
 
-// === impl Rest ===
+// === impl RemainingOutput ===
 
 impl RemainingOutput {
     /// The result without the output that was on the screen already.

@@ -199,7 +199,7 @@ struct JobView {
     code: CodeVersionCounts,
 }
 
-// === impl View ===
+// === impl JobView ===
 
 impl JobView {
     fn new(job: &Job, format: OutputFormat, name: ProgramName) -> Self {

@@ -27,7 +27,7 @@ pub(crate) struct JobProgress {
     failed: u64,
 }
 
-// === impl Progress ===
+// === impl JobProgress ===
 
 impl JobProgress {
     pub(crate) fn new(nodes: u64, wanted: bool) -> Self {

@@ -35,7 +35,7 @@ pub(crate) fn start_line(node: &str) -> String {
     format!("Started puppet run on {} ...", escaped_name(node))
 }
 
-// === impl Ran ===
+// === impl NodeRun ===
 
 impl<'a> NodeRun<'a> {
     pub(crate) fn from_event(node: &'a str, event: &'a Event) -> Self {

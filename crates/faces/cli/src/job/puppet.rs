@@ -99,7 +99,7 @@ pub(super) fn describe_environment(name: &str, enforced: bool) -> String {
     }
 }
 
-// === impl Where ===
+// === impl PuppetRunTargets ===
 
 impl PuppetRunTargets {
     /// The environment, and whether it is enforced. Without an environment each node runs in its

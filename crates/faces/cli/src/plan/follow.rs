@@ -86,7 +86,7 @@ enum PlanWatchEnd {
     Interrupted,
 }
 
-// === impl Watch ===
+// === impl PlanWatch ===
 
 impl PlanWatch<'_> {
     /// Prints events up to the last one. There is no stream of plan events: they are polled.

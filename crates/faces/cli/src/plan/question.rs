@@ -29,7 +29,7 @@ pub(super) struct PlanPrompt {
     menu: Vec<(String, String)>,
 }
 
-// === impl Question ===
+// === impl PlanPrompt ===
 
 impl PlanPrompt {
     /// Reads the question of an event.

@@ -57,7 +57,7 @@ enum ServerUrls {
     Several(Vec<String>),
 }
 
-// === impl Flags ===
+// === impl PuppetDbFlags ===
 
 impl PuppetDbFlags {
     /// The PuppetDB to query; `None`: Tutti.
@@ -96,7 +96,7 @@ impl PuppetDbFlags {
     }
 }
 
-// === impl Server ===
+// === impl PuppetDbServer ===
 
 impl PuppetDbServer {
     /// Sends the query to the first URL that can be reached.

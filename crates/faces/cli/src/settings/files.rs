@@ -55,7 +55,7 @@ pub(super) const USER: &str = ".puppetlabs/client-tools";
 const ORCHESTRATOR_FILE: &str = "orchestrator.conf";
 const ACCESS_FILE: &str = "puppet-access.conf";
 
-// === impl Places ===
+// === impl ConfigDirectories ===
 
 impl ConfigDirectories {
     /// The directories of this user and this machine.
@@ -102,7 +102,7 @@ impl ConfigDirectories {
     }
 }
 
-// === impl Options ===
+// === impl ConfigFileKeys ===
 
 impl ConfigFileKeys {
     fn with_fallback(self, other: Self) -> Self {

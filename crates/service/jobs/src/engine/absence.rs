@@ -17,7 +17,7 @@ use crate::keys::RunKey;
 use crate::over_ssh::NodeTransport;
 use crate::verdict::{AbsenceStart, RunVerdict};
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Compares the known presence of a node with the fabric, and records a change.

@@ -135,7 +135,7 @@ pub(crate) struct OutputProgress {
     pub(crate) sensitive: SensitiveScan,
 }
 
-// === impl Book ===
+// === impl ActiveJobs ===
 
 impl ActiveJobs {
     pub(crate) fn insert(&mut self, key: JobKey, job: ActiveJob) {
@@ -297,7 +297,7 @@ impl ActiveJobs {
     }
 }
 
-// === impl Flying ===
+// === impl DispatchedRun ===
 
 impl DispatchedRun {
     pub(crate) fn new(flight: InFlightRun) -> Self {

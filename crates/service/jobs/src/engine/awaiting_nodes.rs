@@ -23,7 +23,7 @@ struct AwaitingRun {
     until: Instant,
 }
 
-// === impl Parked ===
+// === impl RunsAwaitingNodes ===
 
 impl RunsAwaitingNodes {
     pub(super) fn add_run(&mut self, certname: Certname, run: RunKey, until: Instant) {

@@ -19,7 +19,7 @@ use crate::keys::{JobKey, RunKey};
 use crate::kind::JobKind;
 use crate::metrics::JobMetrics;
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Starts the next commit, unless one is under way.

@@ -40,7 +40,7 @@ enum RunStart {
     },
 }
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     pub(super) fn create(

@@ -28,7 +28,7 @@ use crate::stock_limits::refusal_reason;
 use crate::tally::StopSeverity;
 use crate::verdict::RunVerdict;
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Hands messages to the brokers, in a task of their own.

@@ -14,7 +14,7 @@ use crate::outcome::{self, OutcomeContext};
 use crate::over_ssh::NodeTransport;
 use crate::verdict::{ErrorEvidence, ErrorReporter, RunVerdict};
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Handles an `rpc_error_message` about a run.

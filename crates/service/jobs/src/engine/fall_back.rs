@@ -18,7 +18,7 @@ use crate::keys::RunKey;
 use crate::kind::{JobAction, RUN_WITH};
 use crate::puppet;
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Handles a refusal with this message. `true`: the agent has no such module, and gets the

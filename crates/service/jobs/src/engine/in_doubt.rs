@@ -42,7 +42,7 @@ pub(super) struct InDoubtLookup {
 #[error("the database was lost at the commits of {0} jobs, which must be looked up first")]
 pub(super) struct TooManyInDoubt(usize);
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Withdraws a job of which the store cannot determine if it was stored.

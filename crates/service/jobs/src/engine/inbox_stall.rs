@@ -14,7 +14,7 @@ pub(super) struct InboxStall {
     unread_for: Duration,
 }
 
-// === impl Hearing ===
+// === impl InboxStall ===
 
 impl InboxStall {
     /// Records that the inbox is read from now on, or not.

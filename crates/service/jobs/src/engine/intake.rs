@@ -31,7 +31,7 @@ enum ResultReport {
     Status(Box<ActionResult>),
 }
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     pub(super) fn handle_inbound(&mut self, inbound: InboundMessage) {

@@ -68,7 +68,7 @@ pub(super) struct RefusedChange {
     pub(super) error: StoreError,
 }
 
-// === impl Ledger ===
+// === impl ChangeLedger ===
 
 impl ChangeLedger {
     pub(super) fn push(&mut self, change: JobRunChange, after: CommitFollowUp) {

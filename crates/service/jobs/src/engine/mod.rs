@@ -76,7 +76,7 @@ pub(crate) enum EngineCommand {
     },
 }
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Runs until the shutdown request, then waits for the commit under way; or until the store is

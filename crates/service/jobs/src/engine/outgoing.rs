@@ -19,7 +19,7 @@ pub(super) struct RequestDelivery {
     pub(super) result: Result<(), FabricSendError>,
 }
 
-// === impl Outgoing ===
+// === impl OutgoingMessage ===
 
 impl OutgoingMessage {
     pub(super) fn without_request(message: PcpMessage) -> Self {

@@ -19,7 +19,7 @@ use crate::keys::{JobKey, RunKey};
 use crate::kind::JobKind;
 use crate::live::{self, LiveFeed, OutputChunk, OutputTaken};
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Adds a reader. `None`: the job is over, or has the maximum number of readers.
@@ -189,7 +189,7 @@ impl JobEngine {
     }
 }
 
-// === impl Output ===
+// === impl OutputProgress ===
 
 impl OutputProgress {
     /// Bytes of both streams that were received or skipped.

@@ -26,7 +26,7 @@ pub(super) struct PuppetOutcomeInput {
     pub(super) console_url: Option<String>,
 }
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Handles the results of a Puppet run; they are recorded after the report was looked up.
@@ -60,7 +60,7 @@ impl JobEngine {
     }
 }
 
-// === impl Reported ===
+// === impl PuppetOutcomeInput ===
 
 impl PuppetOutcomeInput {
     async fn shape_outcome(self) -> RunOutcome {

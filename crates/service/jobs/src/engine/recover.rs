@@ -32,7 +32,7 @@ use crate::verdict::RunVerdict;
 /// so the credit must be large enough. 64 MiB; the queues of slow readers are bounded all the same.
 const RECOVERED_OUTPUT_BYTES: u64 = 64 * 1_024 * 1_024;
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Loads the jobs that are not over. To be called once, before [`JobEngine::run`].

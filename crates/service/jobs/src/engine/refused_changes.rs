@@ -14,7 +14,7 @@ use crate::rollout::add_failed_node;
 use crate::state::RunState;
 use crate::verdict::RunVerdict;
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     pub(super) fn handle_refused(&mut self, refused: RefusedChange) {

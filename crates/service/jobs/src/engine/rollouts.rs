@@ -18,7 +18,7 @@ use crate::rollout::{BatchCount, HaltReason, RolloutHalt, RolloutStep};
 use crate::tally::StopSeverity;
 use crate::verdict::RunVerdict;
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Carries out the rollout's next steps after ends of runs, and after pauses.

@@ -33,7 +33,7 @@ pub(super) struct RunEnd {
     pub(super) acknowledge: bool,
 }
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Gives the free slots to the runs that wait, in turns of their jobs.

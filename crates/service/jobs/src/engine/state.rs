@@ -110,7 +110,7 @@ pub(super) struct ShapedOutcome {
     pub(super) shaped: RunOutcome,
 }
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     pub(crate) fn new(parts: EngineServices) -> Self {

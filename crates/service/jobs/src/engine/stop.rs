@@ -20,7 +20,7 @@ use crate::state::JobState;
 use crate::tally::StopSeverity;
 use crate::verdict::RunVerdict;
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     pub(super) fn stop(&mut self, number: JobNumber, force: bool, reply: oneshot::Sender<bool>) {

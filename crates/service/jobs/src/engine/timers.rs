@@ -20,7 +20,7 @@ use crate::keys::RunKey;
 use crate::over_ssh::NodeTransport;
 use crate::verdict::RunVerdict;
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Checks everything that depends on time.

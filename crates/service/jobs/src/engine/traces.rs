@@ -12,7 +12,7 @@ use super::state::JobEngine;
 use crate::keys::{JobKey, RunKey};
 use crate::trace::{JobTrace, RunTrace};
 
-// === impl Job ===
+// === impl ActiveJob ===
 
 impl ActiveJob {
     /// Begins the trace of a run that has had its slot since `start`.
@@ -23,7 +23,7 @@ impl ActiveJob {
     }
 }
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Adds a note to the trace of a run, if it has one.

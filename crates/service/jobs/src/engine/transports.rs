@@ -13,7 +13,7 @@ use crate::kind::JobKind;
 use crate::over_ssh::{NodeTransport, OverSsh};
 use crate::verdict::RunVerdict;
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// The connection to a node whose run is about to start. Puppet runs need an agent.

@@ -29,7 +29,7 @@ const LATE: OutcomeContext = OutcomeContext {
     has_replaced_bytes: false,
 };
 
-// === impl Engine ===
+// === impl JobEngine ===
 
 impl JobEngine {
     /// Looks up in the store the run that the outcome belongs to.
@@ -152,7 +152,7 @@ impl JobEngine {
     }
 }
 
-// === impl Said ===
+// === impl FinalReport ===
 
 impl FinalReport {
     /// True if this is more than a report that the outcome cannot be determined.

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{AgentStatus, InFlightRun, PollSettings, StatusStep, UnexpectedAgent, UnknownReason};
 use crate::defaults;
 
-// === impl Flight ===
+// === impl InFlightRun ===
 
 impl InFlightRun {
     /// An agent with this spool now uses the node's certname. If it is not the one that the run was

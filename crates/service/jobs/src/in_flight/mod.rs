@@ -51,7 +51,7 @@ pub(crate) struct InFlightRun {
     unheard_since_restart: bool,
 }
 
-// === impl Flight ===
+// === impl InFlightRun ===
 
 impl InFlightRun {
     pub(crate) fn new(

@@ -59,7 +59,7 @@ fn is_puppet_result(said: &Map<String, Value>) -> bool {
     said.contains_key("transaction_uuid") || said.contains_key("error_type")
 }
 
-// === impl Ran ===
+// === impl PuppetRunResult ===
 
 impl PuppetRunResult {
     /// True if the result is the Puppet module's and not that of another program.

@@ -14,7 +14,7 @@ use crate::resolve::PuppetReportSummary;
 use crate::state::RunState;
 use crate::verdict::{KIND_EXECUTION, KIND_STOPPED, KIND_TIMEOUT, clip};
 
-// === impl Ran ===
+// === impl PuppetRunResult ===
 
 impl PuppetRunResult {
     /// Shapes the run's end. `console`: URL of the console that shows reports.

@@ -17,7 +17,7 @@ use crate::puppet::OLDEST;
 const UNTELLABLE: &str = " (a pxp-agent over PCP 2 tells neither result nor status of an action whose standard error \
      is not UTF-8)";
 
-// === impl Verdict ===
+// === impl RunVerdict ===
 
 impl RunVerdict {
     pub(crate) fn message(&self, node: &Certname) -> String {

@@ -117,7 +117,7 @@ pub(crate) enum RunVerdict {
     Unrecorded,
 }
 
-// === impl AwaySince ===
+// === impl AbsenceStart ===
 
 impl AbsenceStart {
     pub(crate) fn timestamp(self) -> Timestamp {
@@ -127,7 +127,7 @@ impl AbsenceStart {
     }
 }
 
-// === impl Verdict ===
+// === impl RunVerdict ===
 
 impl RunVerdict {
     /// The verdict for a request that was answered with an error, given this evidence about the

@@ -1,5 +1,5 @@
 //! Files of nodes that are stored on the server: their destination ([`DownloadDirectory`]) and the result made
-//! of a node's answer ([`NodeDownload::shape_outcome`]).
+//! of a node's answer ([`NodeDownload::shape`]).
 //!
 //! Invariants: the file names that a node reports are never trusted; all files are written into a
 //! new directory, so there is no link to follow, and that directory replaces the old one as a

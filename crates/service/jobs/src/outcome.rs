@@ -1,6 +1,6 @@
 //! Results of actions, in the shape that clients of the orchestrator know.
 //!
-//! [`shape_outcome`] turns an agent's result into a state and the JSON of `jobs/:id/nodes`. Invariant:
+//! [`shape`] turns an agent's result into a state and the JSON of `jobs/:id/nodes`. Invariant:
 //! nothing that the agent reported is hidden (exit code, signal, truncation, bytes that are not
 //! text), except values that the task itself marked as `_sensitive`: they leave this module sealed,
 //! or not at all.

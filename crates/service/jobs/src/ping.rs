@@ -1,4 +1,4 @@
-//! Pings: check that agents respond, and measure the round trip. Main function: [`all`].
+//! Pings: check that agents respond, and measure the round trip. Main function: [`ping_all`].
 
 use std::time::Duration;
 

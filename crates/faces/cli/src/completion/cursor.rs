@@ -1,4 +1,4 @@
-//! The argument whose value is being typed. Main function: [`at`].
+//! The argument whose value is being typed. Main function: [`find_cursor`].
 //!
 //! Invariant: words are interpreted by the command definition alone; an unknown word ends the
 //! search.

@@ -1,5 +1,5 @@
 //! Parses rules, classes and variables of a group from the command line. Main functions: [`rule`],
-//! [`class`], [`read_variable`].
+//! [`class`], [`variable`].
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Facts as Facter tells them on a Debian server, made up: [`to_node_facts`].
+//! Invented facts of a Debian server, in the form of Facter: [`facts`].
 //!
 //! What servers of one site have in common (release, processors, file systems' options) is the same
 //! on many of these; what every server has alone (addresses, keys, serial numbers, free space) is

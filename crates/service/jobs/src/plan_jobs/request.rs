@@ -1,7 +1,7 @@
 //! Start and end of a plan: [`PlanStart`] and [`PlanEnd`].
 //!
 //! Invariant: values of parameters that are named as sensitive do not get past
-//! [`PlanStart::shown_options`].
+//! [`PlanStart::options`].
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! Results of Puppet runs, in the shape that clients of the orchestrator know.
 //!
-//! [`PuppetRunResult::shape_outcome`] turns an agent's result into the stored and shown form. Invariant: a run that has
+//! [`PuppetRunResult::shape`] turns an agent's result into the stored and shown form. Invariant: a run that has
 //! a report gets its state from the report's status; a run that has none could not be run, and the
 //! agent's reason is its result.
 

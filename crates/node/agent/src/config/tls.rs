@@ -18,7 +18,8 @@ use crate::defaults;
 pub(super) struct CertificateSettings {
     pub(super) files: TlsFiles,
     pub(super) bootstrap: Option<BootstrapConfig>,
-    /// See [`Config::crl_from_ca`](super::Config::crl_from_ca).
+    /// The revocation list that comes from the CA of `bootstrap`; `None` if another list is used, or
+    /// none.
     pub(super) crl_from_ca: Option<PathBuf>,
 }
 

@@ -56,7 +56,7 @@ impl Classifier {
     /// Creates a group, with the id of the input or a new one.
     ///
     /// # Errors
-    /// See [`EditError`].
+    /// The edit is refused for a reason of [`EditError`].
     pub async fn create(
         &self,
         input: GroupInput,
@@ -68,7 +68,7 @@ impl Classifier {
     /// Creates or replaces the group that the input describes.
     ///
     /// # Errors
-    /// See [`EditError`].
+    /// The edit is refused for a reason of [`EditError`].
     pub async fn put(
         &self,
         id: GroupId,
@@ -81,7 +81,7 @@ impl Classifier {
     /// Changes parts of a group.
     ///
     /// # Errors
-    /// See [`EditError`].
+    /// The edit is refused for a reason of [`EditError`].
     pub async fn update(
         &self,
         id: GroupId,
@@ -94,7 +94,7 @@ impl Classifier {
     /// Deletes a group without children.
     ///
     /// # Errors
-    /// See [`EditError`].
+    /// The edit is refused for a reason of [`EditError`].
     pub async fn delete(
         &self,
         id: GroupId,
@@ -106,7 +106,7 @@ impl Classifier {
     /// Pins nodes to a group.
     ///
     /// # Errors
-    /// See [`EditError`].
+    /// The edit is refused for a reason of [`EditError`].
     pub async fn pin(
         &self,
         id: GroupId,
@@ -119,7 +119,7 @@ impl Classifier {
     /// Removes pins of nodes from a group; nodes that are not pinned are ignored.
     ///
     /// # Errors
-    /// See [`EditError`].
+    /// The edit is refused for a reason of [`EditError`].
     pub async fn unpin(
         &self,
         id: GroupId,
@@ -132,7 +132,7 @@ impl Classifier {
     /// Removes the pins of nodes from every group whose rule the editor may edit.
     ///
     /// # Errors
-    /// See [`EditError`].
+    /// The edit is refused for a reason of [`EditError`].
     pub async fn unpin_from_all(
         &self,
         nodes: Vec<String>,
@@ -145,7 +145,8 @@ impl Classifier {
     /// Replaces all groups by these.
     ///
     /// # Errors
-    /// See [`EditError`]; the editor needs every permission on the root.
+    /// The edit is refused for a reason of [`EditError`]; the editor needs every permission on the
+    /// root group.
     pub async fn import(
         &self,
         groups: Vec<ClassifierGroup>,
@@ -157,7 +158,7 @@ impl Classifier {
     /// Checks that a group could be created or replaced with this input; writes nothing.
     ///
     /// # Errors
-    /// See [`EditError`].
+    /// The edit is refused for a reason of [`EditError`].
     pub async fn validate(&self, input: GroupInput) -> Result<ClassifierGroup, EditError> {
         let tree = self.inner.tree.load_full();
         let checked = tokio::task::spawn_blocking(move || {

@@ -60,13 +60,13 @@ pub enum RuleOperator {
     Equal,
     /// The pattern matches somewhere in the text.
     Match,
-    /// Numeric comparison; false if either side is not a number.
+    /// The fact's number is greater; false if either side is not a number.
     Greater,
-    /// See [`RuleOperator::Greater`].
+    /// The fact's number is greater or equal; false if either side is not a number.
     GreaterOrEqual,
-    /// See [`RuleOperator::Greater`].
+    /// The fact's number is less; false if either side is not a number.
     Less,
-    /// See [`RuleOperator::Greater`].
+    /// The fact's number is less or equal; false if either side is not a number.
     LessOrEqual,
 }
 

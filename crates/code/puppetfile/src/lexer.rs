@@ -21,7 +21,7 @@ struct PuppetfileLexer<'t> {
     depth: usize,
 }
 
-/// The tokens of a text, and the errors in them. The last token is an [`PuppetfileTokenKind::End`].
+/// The tokens of a text, and the errors in them. The last token is a [`PuppetfileTokenKind::End`].
 pub(crate) fn tokenize(text: &str) -> (Vec<PuppetfileToken>, PuppetfileErrors) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lexer = PuppetfileLexer {

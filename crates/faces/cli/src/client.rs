@@ -35,7 +35,7 @@ pub(crate) struct ApiClient {
     pub(crate) name: ProgramName,
 }
 
-// === impl Client ===
+// === impl ApiClient ===
 
 impl ApiClient {
     /// Creates a client with the token of the token file.

@@ -80,7 +80,7 @@ pub(crate) struct TargetOptions {
     application: Option<String>,
 }
 
-// === impl Names ===
+// === impl NodeNames ===
 
 impl NodeNames {
     pub(crate) async fn resolve(&self, client: &ApiClient) -> Result<Vec<String>> {
@@ -92,7 +92,7 @@ impl NodeNames {
     }
 }
 
-// === impl Targets ===
+// === impl TargetOptions ===
 
 impl TargetOptions {
     /// The scope in the API's form. A query and a group are resolved by the server.

@@ -2,7 +2,7 @@
 //!
 //! [`ActionEngine`] takes the messages that the node's connection receives, runs the requests in
 //! processes that outlive the agent ([`wrapper_main`]), keeps every accepted request and every
-//! outcome in a spool on disk, and sends outcomes through an [`PxpOutbox`]. It does not depend on
+//! outcome in a spool on disk, and sends outcomes through a [`PxpOutbox`]. It does not depend on
 //! sockets or brokers. Invariant: a transaction is executed at most once and its outcome is
 //! reported truthfully, even if processes are killed in between.
 

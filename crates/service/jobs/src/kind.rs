@@ -133,7 +133,7 @@ impl JobKind {
     }
 }
 
-// === impl Action ===
+// === impl JobAction ===
 
 impl JobAction {
     pub(crate) fn new(module: &str, action: &str, params: Box<RawValue>) -> Self {

@@ -312,7 +312,7 @@ fn blob_uri(environment: &EnvironmentName, sha256: Sha256) -> FileUri {
     }
 }
 
-// === impl Content ===
+// === impl FileContent ===
 
 impl FileContent {
     /// An action that carries the content in the request itself.

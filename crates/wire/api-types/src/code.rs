@@ -316,7 +316,7 @@ pub struct CodeVerifiedVersion {
     pub deployment: Option<i64>,
 }
 
-// === impl queries ===
+// === queries ===
 
 impl CodeHistoryQuery {
     /// Reads `environment`, `before` and `limit`.

@@ -245,7 +245,7 @@ pub struct CodeWebhookReply {
     pub deploys: Vec<CodeDeploy>,
 }
 
-// === impl queries ===
+// === queries ===
 
 impl CodeStatusQuery {
     /// Reads the parameter `id`.

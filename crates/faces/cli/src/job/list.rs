@@ -107,7 +107,7 @@ pub(super) async fn show(
     Ok(EXIT_SUCCESS)
 }
 
-// === impl Filter ===
+// === impl JobFilter ===
 
 impl JobFilter {
     /// The conditions by their names in the API.

@@ -112,7 +112,7 @@ impl PuppetRunTargets {
     }
 }
 
-// === impl Flags ===
+// === impl PuppetRunFlags ===
 
 impl PuppetRunFlags {
     /// The API command with these flags. `orchestrator.conf` may set noop by default; `--no-noop`

@@ -72,7 +72,7 @@ pub(super) struct ScheduleArguments {
     max_runs: Option<u64>,
 }
 
-// === impl When ===
+// === impl ScheduleArguments ===
 
 impl ScheduleArguments {
     /// The schedule in the API's form. `now` is the base of the first start of `--every`.

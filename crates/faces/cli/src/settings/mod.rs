@@ -65,7 +65,7 @@ const USER_TOKEN: &str = ".puppetlabs/token";
 /// Paths that Puppet Enterprise's files have in the URL, and that this client adds itself.
 const SERVICE_PATHS: [&str; 3] = ["/rbac-api", "/orchestrator/v1", "/orchestrator"];
 
-// === impl Connection ===
+// === impl ConnectionFlags ===
 
 impl ConnectionFlags {
     /// Builds a connection from typed values, by the ids of their arguments.

@@ -27,7 +27,7 @@ pub(super) struct RunEnd {
     pub(super) message: String,
     /// As in [`RunOutcome::event_detail`].
     pub(super) event_detail: Option<Value>,
-    /// As in [`RunOutcome::into_sealed`].
+    /// As in [`RunOutcome::sealed`].
     pub(super) sealed: Option<Vec<u8>>,
     /// The agent keeps the outcome until it is acknowledged.
     pub(super) acknowledge: bool,

@@ -6,7 +6,7 @@ use crate::job_order::{JobOrder, pages};
 use crate::page::{ListPage, ordered_statement};
 use crate::rows::row;
 use crate::store::Store;
-use crate::value::{SqlValue, ToValues as _, values};
+use crate::value::{ColumnError, ColumnReader, FromRow, SqlValue, ToValues as _, values};
 use crate::write::{StoreWrite, WriteResult};
 use crate::writing::jobs::NewJob;
 use crate::{JobNumber, RunRow, StoreError};
@@ -63,7 +63,7 @@ row! {
         pub batch: u32,
         /// End of the current pause in milliseconds since 1970; `None` outside a pause.
         pub next_batch_ms: Option<i64>,
-    } read columns rollout_columns
+    } columns rollout_columns
 }
 
 row! {
@@ -203,6 +203,21 @@ pub(crate) const STATEMENTS: &[&str] = &[
     PAGES[4].1,
     PAGES[4].2,
 ];
+
+/// A job without batches has neither number; a damaged one with a single number counts as such.
+impl FromRow for Option<RolloutRow> {
+    const COUNT: usize = 3;
+
+    fn read(columns: &mut ColumnReader<'_>) -> Result<Self, ColumnError> {
+        let (batches, batch): (Option<u32>, Option<u32>) = FromRow::read(columns)?;
+        let next_batch_ms = FromRow::read(columns)?;
+        Ok(batches.zip(batch).map(|(batches, batch)| RolloutRow {
+            batches,
+            batch,
+            next_batch_ms,
+        }))
+    }
+}
 
 // === impl Store ===
 

@@ -316,6 +316,29 @@ async fn batches_go_forward_only_and_a_job_that_stops_waits_for_none(mut bench: 
     assert_eq!(batches, [Some(1), Some(2), Some(2)]);
 }
 
+#[tokio::test]
+async fn damaged_numbers_of_batches_do_not_hide_the_other_jobs_on_sqlite() {
+    let mut bench = Bench::sqlite().await;
+    for _ in 0..3 {
+        bench.store.insert_job(job(&["a"])).await.unwrap();
+    }
+    bench.store.close().await;
+    let path = bench.config.url.strip_prefix("sqlite:").unwrap();
+    rusqlite::Connection::open(path)
+        .unwrap()
+        .execute_batch(
+            "UPDATE jobs SET batches = 2 WHERE number = 1; \
+             UPDATE jobs SET batches = 2, batch = -1 WHERE number = 2",
+        )
+        .unwrap();
+    bench.reopen().await;
+    let unfinished = bench.store.unfinished_jobs().await.unwrap();
+    assert_eq!(unfinished.len(), 3);
+    let rollouts = unfinished.iter().map(|it| it.job.rollout);
+    let batches: Vec<_> = rollouts.map(|it| it.map(|it| it.batch)).collect();
+    assert_eq!(batches, [None, Some(0), None]);
+}
+
 async fn a_failed_neighbour_does_not_hurt(bench: Bench) {
     let calls = (0..100).map(|index| {
         let store = bench.store.clone();

@@ -57,6 +57,10 @@ impl Clock for HandClock {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }
+
+    fn steady_ms(&self) -> i64 {
+        self.now_ms()
+    }
 }
 
 // === impl TimedServer ===

@@ -177,6 +177,10 @@ async fn a_clock_that_was_set_back_during_a_restart_does_not_lengthen_a_sleep() 
         fn now_ms(&self) -> i64 {
             SystemClock.now_ms() + DAYS_MS
         }
+
+        fn steady_ms(&self) -> i64 {
+            self.now_ms()
+        }
     }
     let mut world = World::new().await;
     let plan = world.run("naps").await;

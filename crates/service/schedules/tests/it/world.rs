@@ -33,6 +33,10 @@ impl Clock for Hand {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }
+
+    fn steady_ms(&self) -> i64 {
+        self.now_ms()
+    }
 }
 
 /// Behaviour of the launcher.

@@ -6,10 +6,16 @@
 //! Invariant: nodes are in one list and refer to each other by index, so a unit of any depth is
 //! dropped without recursion.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use pcore::{Type, Value};
 use syntax::ast::{Ast, BinaryOp, ExprId};
+
+use crate::catalog_code::{
+    CollectorNode, NodeBlock, RelationshipNode, ResourceDefaultsNode, ResourceNode,
+    ResourceOverrideNode,
+};
 
 use crate::error::SourceLocation;
 
@@ -25,6 +31,8 @@ pub(crate) struct LoweredUnit {
     /// Bodies of lambdas, functions, plans, and of templates.
     pub(crate) codes: Vec<CodeBody>,
     pub(crate) definitions: Vec<LoweredDefinition>,
+    /// The node blocks of the file, in order.
+    pub(crate) node_blocks: Vec<NodeBlock>,
     /// Index of the code outside of definitions. For a template it has the template's parameters.
     pub(crate) main: u32,
 }
@@ -49,8 +57,15 @@ pub(crate) enum DefinitionCode {
     Alias {
         body: NodeId,
     },
-    /// A class, a defined type or a node: definitions that need a catalog.
-    Catalog,
+    Class {
+        code: u32,
+    },
+    /// `define`
+    DefinedType {
+        code: u32,
+    },
+    /// `type X inherits Y { }`, which has no code.
+    TypeDefinition,
 }
 
 /// An expression and the source offset reported in its errors.
@@ -140,11 +155,11 @@ pub(crate) enum NodeKind {
     RenderText(Value),
     Render(NodeId),
     Apply(Box<ApplyNode>),
-    /// An expression that needs a catalog.
-    Catalog {
-        what: &'static str,
-        expression: ExprId,
-    },
+    Resource(Box<ResourceNode>),
+    ResourceDefaults(Box<ResourceDefaultsNode>),
+    ResourceOverride(Box<ResourceOverrideNode>),
+    Collector(Box<CollectorNode>),
+    Relationship(Box<RelationshipNode>),
     /// A reserved word.
     Reserved(Arc<str>),
     /// An expression that is not allowed here: the issue code and the message.
@@ -155,6 +170,8 @@ pub(crate) enum NodeKind {
 #[derive(Debug)]
 pub(crate) struct VariableNode {
     pub(crate) name: Arc<str>,
+    /// True if the name has a namespace, so that no frame has it.
+    pub(crate) is_qualified: bool,
     /// Candidate slots, the innermost first. A slot that is not set yet is skipped.
     pub(crate) slots: Box<[VariableSlot]>,
     /// Set if the read is in the default of a parameter and reads another parameter of that list.
@@ -256,6 +273,8 @@ pub(crate) struct CodeBody {
     pub(crate) returns: Option<NodeId>,
     /// Names of its variables in the order of their slots, parameters first.
     pub(crate) variables: Vec<Arc<str>>,
+    /// Slots by name, if there are too many variables to search their list.
+    pub(crate) slots_by_name: Option<HashMap<Arc<str>, usize>>,
     /// True if all parameters are untyped and required, as in most blocks.
     pub(crate) is_plain: bool,
     /// For templates: true if it declares its parameters.
@@ -293,6 +312,7 @@ impl LoweredUnit {
             nodes: Vec::new(),
             codes: Vec::new(),
             definitions: Vec::new(),
+            node_blocks: Vec::new(),
             main: 0,
         })
     }
@@ -317,6 +337,14 @@ impl LoweredUnit {
 }
 
 impl CodeBody {
+    /// Slot of a variable.
+    pub(crate) fn slot_of(&self, name: &str) -> Option<usize> {
+        match &self.slots_by_name {
+            Some(slots) => slots.get(name).copied(),
+            None => self.variables.iter().position(|it| **it == *name),
+        }
+    }
+
     pub(crate) fn parameter_names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.parameters.iter().map(|parameter| &parameter.name)
     }

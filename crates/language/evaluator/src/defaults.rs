@@ -63,3 +63,7 @@ pub const PATTERNS_MAX: usize = 1_024;
 /// Number of keys for warnings that are logged once; as in Puppet, further ones are not logged at
 /// all.
 pub const WARNED_ONCE_MAX: usize = 100;
+
+/// Number of variables of one body up to which their list is searched for a name. Comparing twelve
+/// short names takes as long as one look-up in a hash table.
+pub const SEARCHED_VARIABLES_MAX: usize = 12;

@@ -18,8 +18,22 @@ use crate::code::LoweredUnit;
 pub(crate) struct VariableFrame {
     layout: FrameLayout,
     slots: RefCell<Vec<Option<Value>>>,
-    /// For a block, the frame of the code around it.
+    /// For a block, the frame of the code around it. For a class, a defined type and a function
+    /// that are used inside a node block, the frame of the class that it inherits, or of that block.
     parent: Option<Rc<VariableFrame>>,
+    /// Scope of the catalog to which the code belongs; blocks have that of the code around them.
+    catalog_scope: CatalogScopeId,
+    is_node_block: bool,
+}
+
+/// Index of a scope of a catalog compilation: the top scope, a node block, a class, a resource of a
+/// defined type. The compiler assigns them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct CatalogScopeId(pub u32);
+
+impl CatalogScopeId {
+    /// The top scope, to which all code outside of catalogs belongs.
+    pub const TOP: Self = Self(0);
 }
 
 /// Assignment of variable names to slots.
@@ -35,7 +49,7 @@ impl FrameLayout {
     fn position(&self, name: &str) -> Option<usize> {
         let find = |names: &[Arc<str>]| names.iter().position(|it| **it == *name);
         match self {
-            Self::Code { unit, code } => find(&unit.code(*code).variables),
+            Self::Code { unit, code } => unit.code(*code).slot_of(name),
             Self::Free(names) => find(&names.borrow()),
         }
     }
@@ -59,6 +73,8 @@ impl VariableFrame {
             layout: FrameLayout::Free(RefCell::default()),
             slots: RefCell::default(),
             parent: parent.cloned(),
+            catalog_scope: scope_of(parent),
+            is_node_block: false,
         })
     }
 
@@ -85,7 +101,55 @@ impl VariableFrame {
             },
             slots: RefCell::new(vec![None; variables]),
             parent: parent.cloned(),
+            catalog_scope: scope_of(parent),
+            is_node_block: false,
         })
+    }
+
+    /// A frame for the body of a class, a defined type or a node block.
+    pub(crate) fn new_catalog_scope(
+        unit: &Arc<LoweredUnit>,
+        code: u32,
+        parent: Option<&Rc<Self>>,
+        catalog_scope: CatalogScopeId,
+        is_node_block: bool,
+    ) -> Rc<Self> {
+        let variables = unit.code(code).variables.len();
+        Rc::new(Self {
+            layout: FrameLayout::Code {
+                unit: Arc::clone(unit),
+                code,
+            },
+            slots: RefCell::new(vec![None; variables]),
+            parent: parent.cloned(),
+            catalog_scope,
+            is_node_block,
+        })
+    }
+
+    pub(crate) fn catalog_scope(&self) -> CatalogScopeId {
+        self.catalog_scope
+    }
+
+    /// Frame of the node block around this code; `None` if there is none.
+    pub(crate) fn node_block(self: &Rc<Self>) -> Option<&Rc<Self>> {
+        if self.catalog_scope == CatalogScopeId::TOP {
+            return None;
+        }
+        let mut frame = Some(self);
+        while let Some(here) = frame {
+            if here.is_node_block {
+                return Some(here);
+            }
+            frame = here.parent.as_ref();
+        }
+        None
+    }
+
+    /// Value of a variable of this frame alone.
+    pub(crate) fn own(&self, name: &str) -> Option<Value> {
+        let index = self.layout.position(name)?;
+        self.slots.borrow().get(index).cloned().flatten()
     }
 
     /// Clears all variables, to reuse the frame for another call of the same code.
@@ -159,6 +223,10 @@ impl VariableFrame {
         }
         names
     }
+}
+
+fn scope_of(parent: Option<&Rc<VariableFrame>>) -> CatalogScopeId {
+    parent.map_or(CatalogScopeId::TOP, |parent| parent.catalog_scope)
 }
 
 /// Variables of the top scope, by their names without a leading `::`.

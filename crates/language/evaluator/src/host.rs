@@ -11,6 +11,7 @@ use pcore::{PuppetTimestamp, Type, Value};
 use syntax::ast::{Ast, ExprId};
 
 use crate::block::CodeBlock;
+use crate::catalog_host::CatalogHost;
 use crate::error::{EvalError, EvalResult, SourceLocation};
 use crate::function::{CallArguments, NativeFunction};
 use crate::unknown::UnknownValues;
@@ -161,14 +162,9 @@ pub trait EvaluationHost {
         .into())
     }
 
-    /// Evaluates an expression that needs a catalog: a resource, a collector, a relationship.
-    /// `None` if no catalog is being compiled.
-    fn catalog(
-        &self,
-        evaluator: &mut Evaluator<'_>,
-        expression: CatalogExpression<'_>,
-    ) -> Option<EvalResult> {
-        let _ = (evaluator, expression);
+    /// Compiler of the catalog; `None` if no catalog is being compiled. Programs are parsed as
+    /// manifests with a compiler, else as plans.
+    fn catalog(&self) -> Option<&dyn CatalogHost> {
         None
     }
 }
@@ -181,15 +177,6 @@ pub struct ApplyBlock<'a> {
     /// The `apply` expression in `ast`.
     pub expression: ExprId,
     /// Variables visible to the block.
-    pub scope: VariableScope,
-    pub location: SourceLocation,
-}
-
-/// An expression that only a catalog compiler can evaluate.
-#[derive(Debug)]
-pub struct CatalogExpression<'a> {
-    pub ast: &'a Arc<Ast>,
-    pub expression: ExprId,
     pub scope: VariableScope,
     pub location: SourceLocation,
 }

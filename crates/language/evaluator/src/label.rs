@@ -127,12 +127,7 @@ pub(crate) fn expression_label(expr: &Expr) -> &'static str {
             AssignOp::Append => "'+=' expression",
             AssignOp::Delete => "'-=' expression",
         },
-        Expr::Relationship { op, .. } => match op {
-            EdgeOp::Before => "'->' expression",
-            EdgeOp::Notify => "'~>' expression",
-            EdgeOp::Require => "'<-' expression",
-            EdgeOp::Subscribe => "'<~' expression",
-        },
+        Expr::Relationship { op, .. } => edge_label(Some(*op)),
         Expr::Access { .. } => "'[]' expression",
         Expr::NamedAccess { .. } => "'.' expression",
         Expr::Call(_) => "Function Call",
@@ -150,6 +145,16 @@ pub(crate) fn expression_label(expr: &Expr) -> &'static str {
         Expr::Apply { .. } => "'apply' expression",
         Expr::RenderString(_) => "Epp Text",
         Expr::RenderExpr(_) => "Epp Interpolated Expression",
+    }
+}
+
+/// Label of a relationship, by its outermost operator.
+pub(crate) fn edge_label(operator: Option<EdgeOp>) -> &'static str {
+    match operator {
+        Some(EdgeOp::Before) | None => "'->' expression",
+        Some(EdgeOp::Notify) => "'~>' expression",
+        Some(EdgeOp::Require) => "'<-' expression",
+        Some(EdgeOp::Subscribe) => "'<~' expression",
     }
 }
 

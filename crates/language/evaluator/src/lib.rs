@@ -15,6 +15,8 @@
 
 mod block;
 mod budget;
+mod catalog_code;
+mod catalog_host;
 mod code;
 mod code_map;
 pub mod defaults;
@@ -45,15 +47,25 @@ mod uri;
 
 pub use block::CodeBlock;
 pub use budget::{EvaluationLimits, SharedBytes};
+pub use catalog_code::NodeHost;
+pub use catalog_host::{
+    AttributeLookup, CatalogHost, CatalogRelationship, CollectorDeclaration, CollectorQuery,
+    CollectorReference, EvaluatedResourceBody, RelationshipOperand, ResourceAttribute,
+    ResourceChange, ResourceDeclaration,
+};
 pub use code_map::CodeMap;
 pub use error::{
     BUDGET_EXHAUSTED, ControlJump, EvalError, EvalResult, EvalUnwind, HostInterrupt, RUNTIME_ERROR,
     SourceLocation, raise,
 };
-pub use evaluator::{BranchSeed, Evaluator, LoadedPlan, VariableScope};
+pub use evaluator::{
+    BranchSeed, BuiltInVariables, CatalogCode, Evaluator, LoadedPlan, Manifest, ManifestClass,
+    ManifestDefinedType, ManifestNode, VariableScope,
+};
+pub use frame::CatalogScopeId;
 pub use host::{
-    ApplyBlock, CatalogExpression, CodeModule, CodeOwner, CodeReadError, CodeSource,
-    EvaluationHost, LogLevel, SourceFile,
+    ApplyBlock, CodeModule, CodeOwner, CodeReadError, CodeSource, EvaluationHost, LogLevel,
+    SourceFile,
 };
 pub use iteration::elements;
 pub use live_memory::BranchBytes;

@@ -18,12 +18,13 @@ use crate::Evaluator;
 use crate::code::{DefinitionCode, LoweredDefinition, LoweredUnit};
 use crate::error::{EvalError, EvalResult, RUNTIME_ERROR, raise};
 use crate::host::{CodeOwner, CodeSource, SourceFile};
-use crate::parse::{self, ParseCache};
+use crate::parse::{self, ParseCache, SourceLanguage};
 
 /// Functions and types loaded for one evaluation.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct DefinitionLoader {
     parsed: Arc<ParseCache>,
+    language: SourceLanguage,
     functions: RefCell<HashMap<Arc<str>, Option<LoadedFunction>>>,
     types: RefCell<HashMap<Arc<str>, Option<AliasState>>>,
     /// Number of nested alias evaluations in progress.
@@ -64,11 +65,21 @@ struct PostponedAlias {
 }
 
 impl DefinitionLoader {
-    pub(crate) fn new(parsed: Arc<ParseCache>) -> Self {
+    pub(crate) fn new(parsed: Arc<ParseCache>, language: SourceLanguage) -> Self {
         Self {
             parsed,
-            ..Self::default()
+            language,
+            functions: RefCell::default(),
+            types: RefCell::default(),
+            resolving: Cell::new(0),
+            postponed: RefCell::default(),
+            owners: RefCell::default(),
         }
+    }
+
+    /// Language of the files that are loaded.
+    pub(crate) fn language(&self) -> SourceLanguage {
+        self.language
     }
 
     pub(crate) fn parsed(&self) -> &Arc<ParseCache> {
@@ -96,7 +107,10 @@ impl DefinitionLoader {
                         .borrow_mut()
                         .insert(definition.name.to_lowercase().into(), Some(state));
                 }
-                DefinitionCode::Plan { .. } | DefinitionCode::Catalog => {}
+                DefinitionCode::Plan { .. }
+                | DefinitionCode::Class { .. }
+                | DefinitionCode::DefinedType { .. }
+                | DefinitionCode::TypeDefinition => {}
             }
         }
         Ok(())
@@ -135,7 +149,9 @@ impl DefinitionLoader {
         file: &SourceFile,
     ) -> EvalResult<LoadedFunction> {
         let path = &file.path;
-        let unit = self.parsed.parse_file(file, evaluator.stack)?;
+        let unit = self
+            .parsed
+            .parse_file(file, self.language, evaluator.stack)?;
         let definition = match unit.definitions.as_slice() {
             [] => {
                 return raise(format!(
@@ -198,7 +214,9 @@ impl DefinitionLoader {
             self.types.borrow_mut().insert(lower.into(), None);
             return Ok(None);
         };
-        let unit = self.parsed.parse_file(&file, evaluator.stack)?;
+        let unit = self
+            .parsed
+            .parse_file(&file, self.language, evaluator.stack)?;
         let path = &file.path;
         let definition = unit
             .definitions
@@ -398,7 +416,10 @@ fn check_unique(unit: &LoweredUnit) -> EvalResult<()> {
         let kind = match definition.what {
             DefinitionCode::Function { .. } => "function",
             DefinitionCode::Alias { .. } => "type",
-            DefinitionCode::Plan { .. } | DefinitionCode::Catalog => continue,
+            DefinitionCode::Plan { .. }
+            | DefinitionCode::Class { .. }
+            | DefinitionCode::DefinedType { .. }
+            | DefinitionCode::TypeDefinition => continue,
         };
         let name = definition.name.to_lowercase();
         let place = |definition: &LoweredDefinition| {

@@ -30,7 +30,11 @@ struct CachedUnit {
 /// Language of a source text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum SourceLanguage {
+    /// A manifest of a catalog: resources and classes, no plans.
     Manifest,
+    /// A file of a plan, or a function or type for one.
+    Plan,
+    /// An EPP template.
     Template,
 }
 
@@ -40,16 +44,8 @@ impl ParseCache {
         Arc::default()
     }
 
-    /// Parses a manifest to a unit.
+    /// Parses a file to a unit, or returns the unit that it has already.
     pub(crate) fn parse_file(
-        &self,
-        file: &SourceFile,
-        stack: StackBudget,
-    ) -> EvalResult<Arc<LoweredUnit>> {
-        self.parse_unit(file, SourceLanguage::Manifest, stack)
-    }
-
-    pub(crate) fn parse_unit(
         &self,
         file: &SourceFile,
         language: SourceLanguage,
@@ -65,13 +61,13 @@ impl ParseCache {
             return raise(encoding_message(file));
         };
         let scope = match language {
-            SourceLanguage::Manifest => FileScope::Top,
+            SourceLanguage::Manifest | SourceLanguage::Plan => FileScope::Top,
             SourceLanguage::Template => FileScope::Local,
         };
         let unit = text_unit(text, Some(&file.path), language, scope, stack)?;
         let mut units = self.lock();
         if units.len() >= PARSED_FILES_MAX {
-            units.clear();
+            forget_some(&mut units);
         }
         units.insert(
             key,
@@ -85,6 +81,18 @@ impl ParseCache {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Arc<str>, SourceLanguage), CachedUnit>> {
         self.units.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Removes the units that no evaluation uses, and every second one if all are used.
+fn forget_some(units: &mut HashMap<(Arc<str>, SourceLanguage), CachedUnit>) {
+    units.retain(|_, cached| Arc::strong_count(&cached.unit) > 1);
+    if units.len() >= PARSED_FILES_MAX {
+        let mut is_kept = false;
+        units.retain(|_, _| {
+            is_kept = !is_kept;
+            is_kept
+        });
     }
 }
 
@@ -109,7 +117,7 @@ pub(crate) fn text_unit(
     let source = Arc::new(SourceText::new(file, text));
     let options = syntax::SyntaxOptions {
         epp: language == SourceLanguage::Template,
-        tasks: true,
+        tasks: language != SourceLanguage::Manifest,
     };
     let parsed = syntax::parse(&source, options);
     let mut errors = parsed.diagnostics.iter().filter(|it| it.is_error());

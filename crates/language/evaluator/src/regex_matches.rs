@@ -17,6 +17,11 @@ impl RegexMatch {
         }
     }
 
+    /// The groups of a match outside of the evaluation.
+    pub(crate) fn from_groups(groups: Vec<Option<Arc<str>>>) -> Self {
+        Self { groups }
+    }
+
     /// Bytes of its texts.
     pub(crate) fn bytes(&self) -> u64 {
         let groups = self.groups.iter().flatten();

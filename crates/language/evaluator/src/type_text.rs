@@ -47,7 +47,7 @@ fn evaluate(evaluator: &mut Evaluator<'_>, text: &str) -> EvalResult<Type> {
     let unit: Arc<LoweredUnit> = parse::text_unit(
         text,
         None,
-        SourceLanguage::Manifest,
+        SourceLanguage::Plan,
         FileScope::Local,
         evaluator.stack,
     )?;

@@ -3,6 +3,7 @@
 use pcore::Value;
 
 use super::{EvalContext, Evaluator};
+use crate::catalog_host::CatalogHost;
 use crate::code::{AssignmentSlot, AssignmentTarget, LoweredNode, NodeId};
 use crate::error::{EvalResult, raise};
 
@@ -83,8 +84,12 @@ impl Evaluator<'_> {
             return Ok(());
         }
         if let Value::Type(ty) = value
-            && matches!(ty.kind(), pcore::TypeKind::Class(_))
+            && let pcore::TypeKind::Class(name) = ty.kind()
         {
+            if let Some(catalog) = self.host.catalog() {
+                let name = name.as_deref().unwrap_or_default();
+                return self.assign_from_class(cx, at, targets, catalog, name);
+            }
             let text = "The catalog operation 'multi var assignment from class' is only available when compiling a catalog";
             return Err(self.fail(
                 cx,
@@ -111,6 +116,35 @@ impl Evaluator<'_> {
         }
         for (target, value) in targets.iter().zip(values) {
             self.assign_to(cx, at, target, value)?;
+        }
+        Ok(())
+    }
+
+    /// `[$a, $b] = Class['c']`: the variables of a class by their names.
+    fn assign_from_class(
+        &mut self,
+        cx: EvalContext<'_>,
+        at: u32,
+        targets: &[AssignmentTarget],
+        catalog: &dyn CatalogHost,
+        class: &str,
+    ) -> EvalResult<()> {
+        let Some(variables) = catalog.class_variables(class) else {
+            let text = format!("Resource not found: Class['{class}']");
+            return Err(self.fail(cx, at, "UNKNOWN_RESOURCE", text));
+        };
+        for target in targets {
+            let (name, left) = match target {
+                AssignmentTarget::Variable { name, at, .. } => (name.as_ref(), *at),
+                _ => ("", at),
+            };
+            let Some(value) = variables.own(name) else {
+                let text = format!(
+                    "No value for required variable '${class}::{name}' in assignment to variables from class reference"
+                );
+                return Err(self.fail(cx, left, "MISSING_MULTI_ASSIGNMENT_VARIABLE", text));
+            };
+            self.assign_to(cx, at, target, &value)?;
         }
         Ok(())
     }

@@ -216,7 +216,7 @@ impl Evaluator<'_> {
         if call.block.is_some() {
             return Err(self.missing_block_error(found, &call));
         }
-        self.call_function_code(&found.unit, found.code, call.arguments)
+        self.call_function_code(&found.unit, found.code, call.cx.frame, call.arguments)
     }
 
     #[cold]

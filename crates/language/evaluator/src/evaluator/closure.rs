@@ -74,17 +74,19 @@ impl Evaluator<'_> {
         result
     }
 
-    /// Calls a function written in Puppet, which sees the top scope and its parameters.
+    /// Calls a function written in Puppet, which sees its parameters, the top scope and, in a
+    /// catalog, the node block around the caller.
     #[inline(never)]
     pub(crate) fn call_function_code(
         &mut self,
         unit: &Arc<LoweredUnit>,
         code: u32,
+        caller: Option<&Rc<VariableFrame>>,
         arguments: Vec<Value>,
     ) -> EvalResult {
         self.enter_call()?;
         let saved = self.matches.take();
-        let frame = VariableFrame::new(unit, code, None);
+        let frame = VariableFrame::new(unit, code, caller.and_then(VariableFrame::node_block));
         let around = self.enter_region();
         let result = self.run_function(unit, code, &frame, arguments);
         let result = self.leave_region(around, result);

@@ -3,7 +3,6 @@
 //! Invariant: the stack is measured from the first entry point on this stack.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -29,7 +28,7 @@ use crate::regex_matches::RegexMatch;
 /// plan, the code around an `apply` block.
 #[derive(Debug, Clone)]
 pub struct VariableScope {
-    frame: Option<Rc<VariableFrame>>,
+    pub(super) frame: Option<Rc<VariableFrame>>,
 }
 
 impl Default for VariableScope {
@@ -147,12 +146,17 @@ impl<'h> Evaluator<'h> {
         limits: EvaluationLimits,
         parsed: Arc<ParseCache>,
     ) -> Self {
+        let language = match host.catalog() {
+            Some(_) => SourceLanguage::Manifest,
+            None => SourceLanguage::Plan,
+        };
         let seed = BranchSeed {
             shared: Rc::new(SharedState {
                 globals: GlobalVariables::default(),
-                loader: DefinitionLoader::new(parsed),
+                loader: DefinitionLoader::new(parsed, language),
                 patterns: ruby_regex::RegexCache::new(crate::defaults::PATTERNS_MAX),
-                signatures: RefCell::new(HashMap::new()),
+                signatures: RefCell::default(),
+                parameter_types: RefCell::default(),
                 said_once: RefCell::default(),
             }),
             budget: EvaluationBudget::new(limits),
@@ -198,7 +202,7 @@ impl Evaluator<'_> {
         let unit = parse::text_unit(
             text,
             file,
-            SourceLanguage::Manifest,
+            self.shared.loader.language(),
             crate::lower::FileScope::Top,
             self.stack,
         )?;
@@ -221,7 +225,7 @@ impl Evaluator<'_> {
         let unit = parse::text_unit(
             text,
             file,
-            SourceLanguage::Manifest,
+            self.shared.loader.language(),
             crate::lower::FileScope::Local,
             self.stack,
         )?;
@@ -281,7 +285,9 @@ impl Evaluator<'_> {
         let Some(file) = shared.loader.read(self.host.code(), name, "plans")? else {
             return Ok(None);
         };
-        let unit = shared.loader.parsed().parse_file(&file, self.stack)?;
+        let language = SourceLanguage::Plan;
+        let parsed = shared.loader.parsed();
+        let unit = parsed.parse_file(&file, language, self.stack)?;
         let found = unit.definitions.iter().find_map(|it| match it.what {
             DefinitionCode::Plan { code } => Some((code, it.index, Arc::clone(&it.name))),
             _ => None,
@@ -312,7 +318,7 @@ impl Evaluator<'_> {
         let unit = parse::text_unit(
             text,
             Some(file),
-            SourceLanguage::Manifest,
+            self.shared.loader.language(),
             crate::lower::FileScope::Top,
             self.stack,
         )?;

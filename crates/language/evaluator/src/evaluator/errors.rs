@@ -191,7 +191,11 @@ pub(crate) fn node_label(kind: &NodeKind) -> Cow<'static, str> {
         NodeKind::RenderText(_) => "Epp Text",
         NodeKind::Render(_) => "Epp Interpolated Expression",
         NodeKind::Apply(_) => "'apply' expression",
-        NodeKind::Catalog { what, .. } => what,
+        NodeKind::Resource(_) => "Resource Statement",
+        NodeKind::ResourceDefaults(_) => "Resource Defaults Expression",
+        NodeKind::ResourceOverride(_) => "Resource Override",
+        NodeKind::Collector(_) => "Collect Expression",
+        NodeKind::Relationship(chain) => label::edge_label(chain.rest.last().map(|it| it.operator)),
         NodeKind::Reserved(word) => return Cow::Owned(format!("Reserved Word '{word}'")),
         NodeKind::Illegal(_) => "Expression",
     })

@@ -10,6 +10,8 @@ mod access;
 mod arithmetic;
 mod assign;
 mod calls;
+mod catalog;
+mod catalog_code;
 mod closure;
 mod coerce;
 mod collecting;
@@ -18,6 +20,7 @@ mod conditionals;
 mod entry;
 mod errors;
 mod operators;
+mod relationships;
 mod text;
 mod time_arithmetic;
 mod type_access;
@@ -33,6 +36,9 @@ use std::sync::Arc;
 use pcore::{Hash, Type, Value};
 
 pub(crate) use self::access::element;
+pub use self::catalog_code::{
+    BuiltInVariables, CatalogCode, Manifest, ManifestClass, ManifestDefinedType, ManifestNode,
+};
 pub(crate) use self::compare::{casecmp, compare as compare_values};
 pub(crate) use self::entry::NamedCall;
 pub use self::entry::{BranchSeed, LoadedPlan, VariableScope};
@@ -41,7 +47,7 @@ use crate::budget::{EvaluationBudget, StackBudget};
 use crate::code::{LoweredNode, LoweredSignature, LoweredUnit, NodeId, NodeKind};
 use crate::error::{EvalError, EvalResult, EvalUnwind};
 use crate::frame::{GlobalVariables, VariableFrame};
-use crate::host::{CatalogExpression, EvaluationHost};
+use crate::host::EvaluationHost;
 use crate::live_memory::{BranchGuard, MemoryRegion, RunningBranches};
 use crate::loader::DefinitionLoader;
 use crate::regex_matches::RegexMatch;
@@ -81,6 +87,8 @@ pub(crate) struct SharedState {
     /// Signatures of the code called so far, by the unit's address and the index of the code. Types
     /// depend on the environment, so they are not stored in units, which environments may share.
     pub(crate) signatures: RefCell<HashMap<(usize, u32), CachedSignature>>,
+    /// Types of the parameters of classes and defined types, by the same keys.
+    pub(crate) parameter_types: RefCell<HashMap<(usize, u32), CachedParameterTypes>>,
     /// Keys of the messages that are logged only once.
     pub(crate) said_once: RefCell<HashSet<String>>,
 }
@@ -91,6 +99,9 @@ pub(crate) struct CachedSignature {
     pub(crate) _unit: Arc<LoweredUnit>,
     pub(crate) signature: Rc<LoweredSignature>,
 }
+
+/// The unit, so that its address is not reused, and the types.
+type CachedParameterTypes = (Arc<LoweredUnit>, Rc<[Type]>);
 
 impl std::fmt::Debug for Evaluator<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -182,10 +193,13 @@ impl Evaluator<'_> {
                 .map_or(Value::Undef, |found| found.group(*number))),
             NodeKind::TypeName(name) => self.type_name(cx, node.at, name),
             NodeKind::Nop => Ok(Value::Undef),
+            NodeKind::Resource(resource) => self.resource(cx, node, resource),
+            NodeKind::Relationship(chain) => self.relationship(cx, node, chain),
             _ => self.control(cx, node),
         }
     }
 
+    /// Evaluates the kinds that the functions before leave over; a new kind must be named here.
     fn control(&mut self, cx: EvalContext<'_>, node: &LoweredNode) -> EvalResult {
         match &node.kind {
             NodeKind::If {
@@ -205,7 +219,9 @@ impl Evaluator<'_> {
             NodeKind::RenderText(text) => self.render(text.clone()),
             NodeKind::Render(inner) => self.render_value(cx, node.at, *inner),
             NodeKind::Apply(apply) => self.apply(cx, node.at, apply),
-            NodeKind::Catalog { what, expression } => self.catalog(cx, node.at, what, *expression),
+            NodeKind::ResourceDefaults(defaults) => self.resource_defaults(cx, node, defaults),
+            NodeKind::ResourceOverride(changes) => self.resource_override(cx, node, changes),
+            NodeKind::Collector(collector) => self.collector(cx, node, collector),
             NodeKind::Reserved(word) => Err(self.fail(
                 cx,
                 node.at,
@@ -215,8 +231,32 @@ impl Evaluator<'_> {
                 ),
             )),
             NodeKind::Illegal(issue) => Err(self.fail(cx, node.at, issue.0, &issue.1)),
-            // the other kinds are handled by the functions above
-            _ => Ok(Value::Undef),
+            NodeKind::Const(_)
+            | NodeKind::Variable(_)
+            | NodeKind::Call(_)
+            | NodeKind::Method(_)
+            | NodeKind::Block(_)
+            | NodeKind::Arithmetic { .. }
+            | NodeKind::Compare { .. }
+            | NodeKind::Match { .. }
+            | NodeKind::In { .. }
+            | NodeKind::And { .. }
+            | NodeKind::Or { .. }
+            | NodeKind::Not(_)
+            | NodeKind::Minus(_)
+            | NodeKind::Splat(_)
+            | NodeKind::Access { .. }
+            | NodeKind::Assign { .. }
+            | NodeKind::Parenthesized(_)
+            | NodeKind::Interpolated(_)
+            | NodeKind::Heredoc { .. }
+            | NodeKind::List(_)
+            | NodeKind::Hash(_)
+            | NodeKind::Group(_)
+            | NodeKind::TypeName(_)
+            | NodeKind::Nop
+            | NodeKind::Resource(_)
+            | NodeKind::Relationship(_) => Ok(Value::Undef),
         }
     }
 
@@ -294,35 +334,6 @@ impl Evaluator<'_> {
             true => hash,
             false => self.unknown_of(&[&hash]).unwrap_or_default(),
         })
-    }
-
-    #[inline(never)]
-    fn catalog(
-        &mut self,
-        cx: EvalContext<'_>,
-        at: u32,
-        what: &str,
-        expression: syntax::ast::ExprId,
-    ) -> EvalResult {
-        let host = self.host;
-        let expression = CatalogExpression {
-            ast: &cx.unit.ast,
-            expression,
-            scope: VariableScope::new(cx.frame.cloned()),
-            location: cx.unit.location_at(at),
-        };
-        match host.catalog(self, expression) {
-            Some(result) => result,
-            None => Err(self.fail(
-                cx,
-                at,
-                "EXPRESSION_NOT_SUPPORTED_WHEN_SCRIPTING",
-                format!(
-                    "{} is only available when compiling a catalog",
-                    crate::label::a_an_uc(what)
-                ),
-            )),
-        }
     }
 }
 

@@ -42,7 +42,19 @@ impl Evaluator<'_> {
                 }
             }
         }
+        if variable.is_qualified {
+            return self.qualified_variable(cx, at, &variable.name);
+        }
         self.outer_variable(cx, at, &variable.name)
+    }
+
+    /// Reads a variable by its namespace and name, which no frame has.
+    #[inline(never)]
+    fn qualified_variable(&mut self, cx: EvalContext<'_>, at: u32, name: &str) -> EvalResult {
+        match self.variable_from(None, name) {
+            Some(result) => result,
+            None => Err(self.unknown_variable(cx, at, name)),
+        }
     }
 
     /// Reads a variable none of whose slots is set.

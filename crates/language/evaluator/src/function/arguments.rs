@@ -7,7 +7,7 @@ use pcore::{Hash, Value};
 use crate::block::CodeBlock;
 use crate::error::{EvalResult, SourceLocation};
 use crate::evaluator::EvalContext;
-use crate::{Evaluator, VariableScope};
+use crate::{CatalogScopeId, Evaluator, VariableScope};
 
 /// The arguments of a call, already accepted by the dispatch that runs.
 #[derive(Debug)]
@@ -29,6 +29,11 @@ impl<'a> CallArguments<'a> {
     /// The variables around the call.
     pub fn scope(&self) -> VariableScope {
         VariableScope::new(self.cx.frame.cloned())
+    }
+
+    /// Scope of the catalog to which the calling code belongs.
+    pub fn catalog_scope(&self) -> CatalogScopeId {
+        self.cx.catalog_scope()
     }
 
     /// True if a function of this name is visible from the code that contains the call.

@@ -60,11 +60,12 @@ fn epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let unit = shared
         .loader
         .parsed()
-        .parse_unit(&file, SourceLanguage::Template, evaluator.stack);
+        .parse_file(&file, SourceLanguage::Template, evaluator.stack);
     let unit = unit.map_err(|unwind| template_error(*unwind, "epp"))?;
     let module = name.split('/').next();
     shared.loader.set_file_owner(&file.path, module);
-    render_template(evaluator, &call, &unit, None)
+    let around = call.cx.frame.and_then(VariableFrame::node_block);
+    render_template(evaluator, &call, &unit, around)
 }
 
 fn inline_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {

@@ -154,13 +154,7 @@ impl AstLowering {
                 };
                 Ok(self.push(NodeKind::Apply(Box::new(apply)), at))
             }
-            other => Ok(self.push(
-                NodeKind::Catalog {
-                    what: catalog_label(&other),
-                    expression: id,
-                },
-                at,
-            )),
+            _ => self.catalog(id, at),
         }
     }
 
@@ -193,6 +187,7 @@ impl AstLowering {
         }
         let (slots, default_of) = self.names.find(&name);
         let variable = VariableNode {
+            is_qualified: name.contains("::"),
             name,
             slots,
             default_of,
@@ -380,16 +375,5 @@ fn binary(op: BinaryOp, left: NodeId, right: NodeId) -> NodeKind {
             left,
             right,
         },
-    }
-}
-
-/// Puppet's label of an expression that needs a catalog.
-fn catalog_label(expr: &Expr) -> &'static str {
-    match expr {
-        Expr::Relationship { .. }
-        | Expr::ResourceDefaults { .. }
-        | Expr::ResourceOverride { .. }
-        | Expr::Collect(_) => label::expression_label(expr),
-        _ => "Resource Statement",
     }
 }

@@ -7,6 +7,7 @@
 //! Invariant: names are declared in the order of the text, which is the order of evaluation.
 
 mod calls;
+mod catalog;
 mod expressions;
 mod lexical_scopes;
 
@@ -15,12 +16,15 @@ use std::sync::Arc;
 use pcore::Value;
 use syntax::ast::{Ast, AstSlice, DefinitionKind, Expr, ExprId, Param};
 
+pub(crate) use self::catalog::BUILT_IN_VARIABLES;
 use self::lexical_scopes::LexicalScopes;
 use crate::budget::StackBudget;
+use crate::catalog_code::NodeBlock;
 use crate::code::{
     AssignmentSlot, CodeBody, CodeParameter, DefinitionCode, LoweredDefinition, LoweredNode,
     LoweredUnit, NodeId, NodeKind,
 };
+use crate::defaults::SEARCHED_VARIABLES_MAX;
 use crate::error::{BUDGET_EXHAUSTED, EvalError, EvalResult};
 
 /// Storage of the variables that a file's top-level statements assign.
@@ -47,11 +51,13 @@ pub(crate) fn unit(
     };
     let main = lowering.main(scope)?;
     let definitions = lowering.definitions()?;
+    let node_blocks = lowering.node_blocks()?;
     Ok(Arc::new(LoweredUnit {
         ast,
         nodes: lowering.nodes,
         codes: lowering.codes,
         definitions,
+        node_blocks,
         main,
     }))
 }
@@ -128,7 +134,14 @@ impl AstLowering {
                     self.names.close();
                     DefinitionCode::Alias { body }
                 }
-                _ => DefinitionCode::Catalog,
+                DefinitionKind::Class(class) => DefinitionCode::Class {
+                    code: self.class_code(&class.body, at)?,
+                },
+                DefinitionKind::ResourceType(body) => DefinitionCode::DefinedType {
+                    code: self.class_code(body, at)?,
+                },
+                DefinitionKind::TypeDefinition(_) => DefinitionCode::TypeDefinition,
+                DefinitionKind::Node(_) | DefinitionKind::TypeMapping(_) => continue,
             };
             if let Some(name) = definition.name() {
                 definitions.push(LoweredDefinition {
@@ -139,6 +152,18 @@ impl AstLowering {
             }
         }
         Ok(definitions)
+    }
+
+    fn node_blocks(&mut self) -> EvalResult<Vec<NodeBlock>> {
+        let ast = Arc::clone(&self.ast);
+        let definitions = ast.definitions().iter();
+        definitions
+            .filter_map(|definition| match &definition.kind {
+                DefinitionKind::Node(node) => Some((node, definition.span.start)),
+                _ => None,
+            })
+            .map(|(node, at)| self.node_block(node, at))
+            .collect()
     }
 
     /// Lowers a definition or lambda. A lambda sees the names around it, a definition does not.
@@ -216,6 +241,10 @@ impl AstLowering {
             parameters,
             body,
             returns,
+            slots_by_name: (variables.len() > SEARCHED_VARIABLES_MAX).then(|| {
+                let names = variables.iter().cloned();
+                names.enumerate().map(|(slot, name)| (name, slot)).collect()
+            }),
             variables,
             is_plain,
             declares_parameters: false,

@@ -1,0 +1,431 @@
+//! Expressions that need a catalog: the parts are evaluated here, the effects are those of the
+//! [`CatalogHost`].
+
+use std::sync::Arc;
+
+use pcore::{Type, TypeKind, Value};
+use syntax::ast::AttributeOpKind;
+
+use super::{EvalContext, Evaluator};
+use crate::catalog_code::{
+    AttributeNode, CollectorNode, CollectorQueryNode, ResourceBodyNode, ResourceDefaultsNode,
+    ResourceNode, ResourceOverrideNode, ResourceTypeNode,
+};
+use crate::catalog_host::{
+    CatalogHost, CollectorDeclaration, CollectorQuery, CollectorReference, EvaluatedResourceBody,
+    ResourceAttribute, ResourceChange, ResourceDeclaration,
+};
+use crate::code::{LoweredNode, NodeId};
+use crate::error::{EvalResult, EvalUnwind, raise};
+use crate::frame::{CatalogScopeId, VariableFrame};
+use crate::label;
+
+impl EvalContext<'_> {
+    pub(crate) fn catalog_scope(&self) -> CatalogScopeId {
+        self.frame.map_or(CatalogScopeId::TOP, |frame| {
+            VariableFrame::catalog_scope(frame)
+        })
+    }
+}
+
+impl<'h> Evaluator<'h> {
+    /// The compiler; an error if no catalog is being compiled.
+    pub(super) fn catalog_host(
+        &self,
+        cx: EvalContext<'_>,
+        node: &LoweredNode,
+    ) -> EvalResult<&'h dyn CatalogHost> {
+        match self.host.catalog() {
+            Some(catalog) => Ok(catalog),
+            None => {
+                let label = super::node_label(&node.kind);
+                let text = format!(
+                    "{} is only available when compiling a catalog",
+                    label::a_an_uc(&label)
+                );
+                let code = "EXPRESSION_NOT_SUPPORTED_WHEN_SCRIPTING";
+                Err(self.fail(cx, node.at, code, text))
+            }
+        }
+    }
+}
+
+impl Evaluator<'_> {
+    #[inline(never)]
+    pub(super) fn resource(
+        &mut self,
+        cx: EvalContext<'_>,
+        node: &LoweredNode,
+        resource: &ResourceNode,
+    ) -> EvalResult {
+        let catalog = self.catalog_host(cx, node)?;
+        let type_name = match &resource.type_name {
+            ResourceTypeNode::Name(name) => super::access::relative_name(name),
+            ResourceTypeNode::Expression {
+                type_expr,
+                is_reference,
+            } => self.resource_type(cx, *type_expr, *is_reference)?,
+        };
+        let bodies = self.resource_bodies(cx, node, &resource.bodies)?;
+        let declaration = ResourceDeclaration {
+            form: resource.form,
+            type_name,
+            bodies,
+            scope: cx.catalog_scope(),
+            location: cx.unit.location_at(node.at),
+        };
+        catalog.declare(self, declaration).map(Value::array)
+    }
+
+    fn resource_type(
+        &mut self,
+        cx: EvalContext<'_>,
+        id: NodeId,
+        is_reference: bool,
+    ) -> EvalResult<Arc<str>> {
+        let value = self.eval(cx, id)?;
+        let generalized = || Type::infer(&value).generalize().to_string();
+        let actual = match &value {
+            _ if !is_reference => generalized(),
+            Value::Type(ty) => match ty.kind() {
+                TypeKind::Class(None) => return Ok("class".into()),
+                TypeKind::Resource {
+                    type_name: Some(name),
+                    title: None,
+                } => return Ok(Arc::clone(name)),
+                TypeKind::Class(_) | TypeKind::Resource { .. } => ty.to_string(),
+                _ => generalized(),
+            },
+            _ => generalized(),
+        };
+        let text = format!(
+            "Illegal Resource Type expression, expected result to be a type name, or untitled Resource, got {actual}"
+        );
+        Err(self.fail(cx, cx.unit.node(id).at, "ILLEGAL_RESOURCE_TYPE", text))
+    }
+
+    fn resource_bodies(
+        &mut self,
+        cx: EvalContext<'_>,
+        node: &LoweredNode,
+        bodies: &[ResourceBodyNode],
+    ) -> EvalResult<Vec<EvaluatedResourceBody>> {
+        let mut seen: Vec<Arc<str>> = Vec::new();
+        let mut evaluated = Vec::with_capacity(bodies.len());
+        let mut defaults: Option<Vec<ResourceAttribute>> = None;
+        for body in bodies {
+            let (titles, is_default) = self.titles(cx, node, body, &mut seen)?;
+            let attributes = self.attributes(cx, node, &body.attributes, true)?;
+            if is_default {
+                defaults = Some(attributes.clone());
+            }
+            evaluated.push(EvaluatedResourceBody { titles, attributes });
+        }
+        let Some(defaults) = defaults else {
+            return Ok(evaluated);
+        };
+        for body in &mut evaluated {
+            body.attributes = with_defaults(&defaults, std::mem::take(&mut body.attributes));
+        }
+        Ok(evaluated)
+    }
+
+    /// Evaluates the titles of a body; the flag is true if `default` is among them.
+    fn titles(
+        &mut self,
+        cx: EvalContext<'_>,
+        node: &LoweredNode,
+        body: &ResourceBodyNode,
+        seen: &mut Vec<Arc<str>>,
+    ) -> EvalResult<(Vec<Arc<str>>, bool)> {
+        let value = self.eval(cx, body.title)?;
+        let at = cx.unit.node(body.title).at;
+        if value.is_undef() {
+            let text = "Missing title. The title expression resulted in undef";
+            return Err(self.fail(cx, at, "MISSING_TITLE", text));
+        }
+        let flat = match &value {
+            Value::Array(elements) => crate::ruby::flatten(elements),
+            single => vec![single.clone()],
+        };
+        let mut titles = Vec::with_capacity(flat.len());
+        let mut is_default = false;
+        for (index, title) in flat.iter().enumerate() {
+            match title {
+                Value::Default => is_default = true,
+                Value::Str(text) if !text.is_empty() => {
+                    // few titles are compared one by one, many are checked by the catalog
+                    if seen.len() < SEARCHED_TITLES_MAX && seen.contains(text)
+                        || titles.len() < SEARCHED_TITLES_MAX && titles.contains(text)
+                    {
+                        let text = format!(
+                            "The title '{text}' has already been used in this resource expression"
+                        );
+                        return Err(self.fail(cx, node.at, "DUPLICATE_TITLE", text));
+                    }
+                    titles.push(Arc::clone(text));
+                }
+                other => return Err(self.illegal_title(cx, at, index, other)),
+            }
+        }
+        seen.extend(titles.iter().cloned());
+        Ok((titles, is_default))
+    }
+
+    #[cold]
+    fn illegal_title(
+        &self,
+        cx: EvalContext<'_>,
+        at: u32,
+        index: usize,
+        title: &Value,
+    ) -> Box<EvalUnwind> {
+        let (code, text) = match title {
+            Value::Undef => (
+                "MISSING_TITLE_AT",
+                format!(
+                    "Missing title at index {index}. The title expression resulted in an undef title"
+                ),
+            ),
+            Value::Str(_) => (
+                "EMPTY_STRING_TITLE_AT",
+                format!(
+                    "Empty string title at {index}. Title strings must have a length greater than zero."
+                ),
+            ),
+            other => (
+                "ILLEGAL_TITLE_TYPE_AT",
+                format!(
+                    "Illegal title type at index {index}. Expected String, got {}",
+                    Type::infer(other).generalize()
+                ),
+            ),
+        };
+        self.fail(cx, at, code, text)
+    }
+
+    /// Evaluates attributes. With `is_unique`, an attribute may be set only once.
+    fn attributes(
+        &mut self,
+        cx: EvalContext<'_>,
+        node: &LoweredNode,
+        attributes: &[AttributeNode],
+        is_unique: bool,
+    ) -> EvalResult<Vec<ResourceAttribute>> {
+        let mut evaluated: Vec<ResourceAttribute> = Vec::with_capacity(attributes.len());
+        for attribute in attributes {
+            let value = self.eval(cx, attribute.value)?;
+            let location = cx.unit.location_at(attribute.at);
+            let first_new = evaluated.len();
+            if attribute.kind == AttributeOpKind::Splat {
+                let Value::Hash(entries) = &value else {
+                    let text = format!(
+                        "Expected value of type Hash, got {}",
+                        Type::infer(&value).generalize()
+                    );
+                    let at = cx.unit.node(attribute.value).at;
+                    return Err(self.fail(cx, at, "TYPE_MISMATCH", text));
+                };
+                self.charge_list(cx, attribute.at, entries.len())?;
+                evaluated.extend(entries.iter().map(|(name, value)| ResourceAttribute {
+                    name: name.to_string().into(),
+                    value: value.clone(),
+                    is_added: false,
+                    location: location.clone(),
+                }));
+            } else {
+                evaluated.push(ResourceAttribute {
+                    name: Arc::clone(&attribute.name),
+                    value,
+                    is_added: attribute.kind == AttributeOpKind::Append,
+                    location,
+                });
+            }
+            if is_unique {
+                self.check_attributes(cx, node, &evaluated, first_new)?;
+            }
+        }
+        Ok(evaluated)
+    }
+
+    /// Refuses an attribute from `first_new` on that is set before.
+    fn check_attributes(
+        &self,
+        cx: EvalContext<'_>,
+        node: &LoweredNode,
+        attributes: &[ResourceAttribute],
+        first_new: usize,
+    ) -> EvalResult<()> {
+        let (before, new) = attributes.split_at(first_new);
+        let duplicate = new
+            .iter()
+            .find(|attribute| before.iter().any(|it| it.name == attribute.name));
+        match duplicate {
+            None => Ok(()),
+            Some(attribute) => {
+                let text = format!("The attribute '{}' has already been set", attribute.name);
+                Err(self.fail(cx, node.at, "DUPLICATE_ATTRIBUE", text))
+            }
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn resource_defaults(
+        &mut self,
+        cx: EvalContext<'_>,
+        node: &LoweredNode,
+        defaults: &ResourceDefaultsNode,
+    ) -> EvalResult {
+        let catalog = self.catalog_host(cx, node)?;
+        let reference = self.eval(cx, defaults.type_ref)?;
+        let type_name = match reference.as_type().map(Type::kind) {
+            Some(TypeKind::Resource {
+                type_name: Some(name),
+                title: None,
+            }) => Arc::clone(name),
+            _ => {
+                let text = format!(
+                    "Illegal Resource Type expression, expected result to be a type name, or untitled Resource, got {}",
+                    Type::infer(&reference).generalize()
+                );
+                let at = cx.unit.node(defaults.type_ref).at;
+                return Err(self.fail(cx, at, "ILLEGAL_RESOURCE_TYPE", text));
+            }
+        };
+        let change = ResourceChange {
+            type_name,
+            attributes: self.attributes(cx, node, &defaults.attributes, false)?,
+            scope: cx.catalog_scope(),
+            location: cx.unit.location_at(node.at),
+        };
+        catalog.set_defaults(self, change)?;
+        Ok(reference)
+    }
+
+    #[inline(never)]
+    pub(super) fn resource_override(
+        &mut self,
+        cx: EvalContext<'_>,
+        node: &LoweredNode,
+        changes: &ResourceOverrideNode,
+    ) -> EvalResult {
+        let catalog = self.catalog_host(cx, node)?;
+        let resources = self.eval(cx, changes.resources)?;
+        let attributes = self.attributes(cx, node, &changes.attributes, false)?;
+        let references = match &resources {
+            Value::Array(elements) => crate::ruby::flatten(elements),
+            single => vec![single.clone()],
+        };
+        for reference in &references {
+            let (type_name, title) = match reference.as_type().map(Type::kind) {
+                Some(TypeKind::Resource {
+                    type_name: Some(name),
+                    title: Some(title),
+                }) if !name.eq_ignore_ascii_case("class") => (name, title),
+                _ => {
+                    let text = format!(
+                        "Resource Override can only operate on resources, got: {}",
+                        label::value_label(reference)
+                    );
+                    return Err(self.fail(cx, node.at, "ILLEGAL_OVERRIDDEN_TYPE", text));
+                }
+            };
+            let change = ResourceChange {
+                type_name: Arc::clone(type_name),
+                attributes: attributes.clone(),
+                scope: cx.catalog_scope(),
+                location: cx.unit.location_at(node.at),
+            };
+            catalog.override_attributes(self, title, change)?;
+        }
+        Ok(resources)
+    }
+
+    #[inline(never)]
+    pub(super) fn collector(
+        &mut self,
+        cx: EvalContext<'_>,
+        node: &LoweredNode,
+        collector: &CollectorNode,
+    ) -> EvalResult {
+        let catalog = self.catalog_host(cx, node)?;
+        let Some(type_name) = &collector.type_name else {
+            return raise("LHS is not a type");
+        };
+        let type_name = super::access::relative_name(type_name).to_lowercase();
+        if type_name == "class" {
+            return raise("Classes cannot be collected");
+        }
+        let attributes = self.attributes(cx, node, &collector.attributes, false)?;
+        let query = match &collector.query {
+            Some(query) => Some(self.collector_query(cx, query)?),
+            None => None,
+        };
+        let declaration = CollectorDeclaration {
+            type_name,
+            is_exported: collector.is_exported,
+            query,
+            attributes,
+            scope: cx.catalog_scope(),
+            location: cx.unit.location_at(node.at),
+        };
+        let index = catalog.collect(self, declaration)?;
+        Ok(Value::object(CollectorReference {
+            index,
+            is_exported: collector.is_exported,
+        }))
+    }
+
+    fn collector_query(
+        &mut self,
+        cx: EvalContext<'_>,
+        query: &CollectorQueryNode,
+    ) -> EvalResult<CollectorQuery> {
+        if let Err(exhausted) = self.budget.spend_step().and_then(|()| self.stack.check()) {
+            return Err(self.exhausted_error(&exhausted));
+        }
+        Ok(match query {
+            CollectorQueryNode::And(left, right) => CollectorQuery::And(
+                Box::new(self.collector_query(cx, left)?),
+                Box::new(self.collector_query(cx, right)?),
+            ),
+            CollectorQueryNode::Or(left, right) => CollectorQuery::Or(
+                Box::new(self.collector_query(cx, left)?),
+                Box::new(self.collector_query(cx, right)?),
+            ),
+            CollectorQueryNode::Compare {
+                is_equal,
+                attribute,
+                value,
+            } => CollectorQuery::Compare {
+                is_equal: *is_equal,
+                attribute: self.eval(cx, *attribute)?.to_string().into(),
+                value: self.eval(cx, *value)?,
+            },
+            CollectorQueryNode::Illegal(label) => {
+                return raise(format!("Cannot collect by {}", label::a_an(label)));
+            }
+        })
+    }
+}
+
+/// Number of titles of a resource expression up to which they are compared with each other; of more,
+/// the catalog finds the duplicate.
+const SEARCHED_TITLES_MAX: usize = 64;
+
+/// The attributes of the `default` body, in their order, with the values of the body, then the
+/// body's other attributes.
+fn with_defaults(
+    defaults: &[ResourceAttribute],
+    mut own: Vec<ResourceAttribute>,
+) -> Vec<ResourceAttribute> {
+    let mut merged = Vec::with_capacity(defaults.len() + own.len());
+    for default in defaults {
+        match own.iter().position(|it| it.name == default.name) {
+            Some(index) => merged.push(own.remove(index)),
+            None => merged.push(default.clone()),
+        }
+    }
+    merged.extend(own);
+    merged
+}

@@ -1,0 +1,354 @@
+//! Entry points for a compiler: manifests, and the bodies of classes, defined types and node blocks.
+//!
+//! Invariant: parameters are set and checked by the compiler before a body runs.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pcore::{Hash, StructElement, Type, Value};
+
+use super::closure::catch_return;
+use super::entry::VariableScope;
+use super::{EvalContext, Evaluator};
+use crate::catalog_code::NodeHost;
+use crate::code::{DefinitionCode, LoweredUnit};
+use crate::error::{EvalError, EvalResult, EvalUnwind, SourceLocation, raise};
+use crate::frame::{CatalogScopeId, VariableFrame};
+use crate::host::SourceFile;
+use crate::lower::BUILT_IN_VARIABLES;
+use crate::regex_matches::RegexMatch;
+
+/// A parsed manifest.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    unit: Arc<LoweredUnit>,
+}
+
+/// Body of a class, a defined type or a node block, with its parameters.
+#[derive(Debug, Clone)]
+pub struct CatalogCode {
+    unit: Arc<LoweredUnit>,
+    code: u32,
+    at: u32,
+}
+
+/// A class of a manifest.
+#[derive(Debug, Clone)]
+pub struct ManifestClass {
+    /// Name in lower case.
+    pub name: Arc<str>,
+    /// Name of the class that it inherits, in lower case, without a leading `::`.
+    pub parent: Option<Arc<str>>,
+    pub code: CatalogCode,
+}
+
+/// A defined type of a manifest.
+#[derive(Debug, Clone)]
+pub struct ManifestDefinedType {
+    /// Name in lower case.
+    pub name: Arc<str>,
+    pub code: CatalogCode,
+}
+
+/// A node block of a manifest.
+#[derive(Debug, Clone)]
+pub struct ManifestNode {
+    pub hosts: Box<[NodeHost]>,
+    pub code: CatalogCode,
+}
+
+/// The variables that a class or a resource of a defined type has besides its parameters.
+#[derive(Debug)]
+pub struct BuiltInVariables {
+    pub title: Value,
+    pub name: Value,
+    /// `None` outside of modules: the variable is not set.
+    pub module_name: Option<Value>,
+    pub caller_module_name: Option<Value>,
+}
+
+impl Manifest {
+    /// The classes, in the order of the text; nested ones come before those around them.
+    #[must_use]
+    pub fn classes(&self) -> Vec<ManifestClass> {
+        let definitions = self.unit.definitions.iter();
+        definitions
+            .filter_map(|definition| match definition.what {
+                DefinitionCode::Class { code } => Some(ManifestClass {
+                    name: definition.name.to_lowercase().into(),
+                    parent: self.parent(definition.index),
+                    code: self.code(code, definition.index),
+                }),
+                _ => None,
+            })
+            .collect()
+    }
+
+    #[must_use]
+    pub fn defined_types(&self) -> Vec<ManifestDefinedType> {
+        let definitions = self.unit.definitions.iter();
+        definitions
+            .filter_map(|definition| match definition.what {
+                DefinitionCode::DefinedType { code } => Some(ManifestDefinedType {
+                    name: definition.name.to_lowercase().into(),
+                    code: self.code(code, definition.index),
+                }),
+                _ => None,
+            })
+            .collect()
+    }
+
+    #[must_use]
+    pub fn node_blocks(&self) -> Vec<ManifestNode> {
+        let blocks = self.unit.node_blocks.iter();
+        blocks
+            .map(|block| ManifestNode {
+                hosts: block.hosts.clone(),
+                code: CatalogCode {
+                    unit: Arc::clone(&self.unit),
+                    code: block.code,
+                    at: block.at,
+                },
+            })
+            .collect()
+    }
+
+    fn code(&self, code: u32, definition: usize) -> CatalogCode {
+        CatalogCode {
+            unit: Arc::clone(&self.unit),
+            code,
+            at: self.unit.ast.definitions()[definition].span.start,
+        }
+    }
+
+    fn parent(&self, definition: usize) -> Option<Arc<str>> {
+        let ast = &self.unit.ast;
+        match ast.definitions()[definition].kind {
+            syntax::ast::DefinitionKind::Class(class) => class.parent.map(|parent| {
+                let name = ast.text(parent).to_lowercase();
+                name.strip_prefix("::").unwrap_or(&name).into()
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl CatalogCode {
+    /// Position of the definition.
+    #[must_use]
+    pub fn location(&self) -> SourceLocation {
+        self.unit.location_at(self.at)
+    }
+
+    /// Number of parameters.
+    #[must_use]
+    pub fn parameter_count(&self) -> usize {
+        self.unit.code(self.code).parameters.len()
+    }
+
+    /// Name of each parameter, and true if it has a default, in order.
+    pub fn parameters(&self) -> impl Iterator<Item = (&Arc<str>, bool)> {
+        let parameters = self.unit.code(self.code).parameters.iter();
+        parameters.map(|it| (&it.name, it.default.is_some()))
+    }
+
+    /// Index of a parameter by its name.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<usize> {
+        let slot = self.unit.code(self.code).slot_of(name)?;
+        (slot < self.parameter_count()).then_some(slot)
+    }
+}
+
+impl VariableScope {
+    /// Value of a parameter of a class or defined type, by its index; `None` if it is not set.
+    #[must_use]
+    pub fn parameter(&self, index: usize) -> Option<Value> {
+        self.frame.as_ref()?.get(u16::try_from(index).ok()?)
+    }
+
+    /// Sets a parameter, by its index.
+    pub fn set_parameter(&self, index: usize, value: Value) {
+        if let (Some(frame), Ok(index)) = (&self.frame, u16::try_from(index)) {
+            frame.set(index, value);
+        }
+    }
+
+    /// Value of a variable that this scope itself has.
+    #[must_use]
+    pub fn own(&self, name: &str) -> Option<Value> {
+        self.frame.as_ref()?.own(name)
+    }
+
+    /// Scope of the catalog to which the code belongs.
+    #[must_use]
+    pub fn catalog_scope(&self) -> CatalogScopeId {
+        self.frame
+            .as_ref()
+            .map_or(CatalogScopeId::TOP, |frame| frame.catalog_scope())
+    }
+
+    /// The top scope.
+    #[must_use]
+    pub fn top() -> Self {
+        Self::new(None)
+    }
+}
+
+impl Evaluator<'_> {
+    /// Parses a manifest, and registers the functions and type aliases that it defines.
+    pub fn manifest(&mut self, file: &SourceFile, module: Option<&str>) -> EvalResult<Manifest> {
+        let shared = Rc::clone(&self.shared);
+        shared.loader.set_file_owner(&file.path, module);
+        let unit = shared
+            .loader
+            .parsed()
+            .parse_file(file, shared.loader.language(), self.stack)?;
+        shared.loader.define(&unit)?;
+        Ok(Manifest { unit })
+    }
+
+    /// Evaluates the statements outside of definitions in the top scope.
+    pub fn run_statements(&mut self, manifest: &Manifest) -> EvalResult {
+        let unit = &manifest.unit;
+        let cx = EvalContext { unit, frame: None };
+        self.eval(cx, unit.code(unit.main).body)
+    }
+
+    /// Makes the scope of a class, a resource of a defined type or a node block. `parent` is the
+    /// scope of the inherited class, else of the node block, else the top scope.
+    pub fn open_scope(
+        &mut self,
+        code: &CatalogCode,
+        parent: &VariableScope,
+        id: CatalogScopeId,
+        built_in: Option<BuiltInVariables>,
+    ) -> VariableScope {
+        let is_node_block = built_in.is_none();
+        let parent = parent.frame.as_ref();
+        let frame =
+            VariableFrame::new_catalog_scope(&code.unit, code.code, parent, id, is_node_block);
+        if let Some(built_in) = built_in {
+            let values = [
+                Some(built_in.title),
+                Some(built_in.name),
+                built_in.module_name,
+                built_in.caller_module_name,
+            ];
+            debug_assert_eq!(values.len(), BUILT_IN_VARIABLES.len());
+            for (index, value) in (code.parameter_count()..).zip(values) {
+                if let (Ok(slot), Some(value)) = (u16::try_from(index), value) {
+                    frame.set(slot, value);
+                }
+            }
+        }
+        VariableScope::new(Some(frame))
+    }
+
+    /// Evaluates the default of a parameter; `label` is the class or resource in error texts.
+    pub fn parameter_default(
+        &mut self,
+        code: &CatalogCode,
+        scope: &VariableScope,
+        index: usize,
+        label: &dyn Fn() -> String,
+    ) -> EvalResult {
+        let body = code.unit.code(code.code);
+        let (Some(frame), Some(parameter)) = (&scope.frame, body.parameters.get(index)) else {
+            return Ok(Value::Undef);
+        };
+        let result = self.default_of(&code.unit, frame, parameter);
+        result.map_err(|unwind| match *unwind {
+            EvalUnwind::Error(mut error) if error.location.is_none() => {
+                if let Some(rest) = error.message.strip_prefix(&*body.name) {
+                    error.message = format!("{}{rest}", label());
+                }
+                error.into()
+            }
+            other => Box::new(other),
+        })
+    }
+
+    /// Types of the parameters, in order.
+    pub fn parameter_types(&mut self, code: &CatalogCode) -> EvalResult<Rc<[Type]>> {
+        let key = (Arc::as_ptr(&code.unit).addr(), code.code);
+        if let Some((_, types)) = self.shared.parameter_types.borrow().get(&key) {
+            return Ok(Rc::clone(types));
+        }
+        let cx = EvalContext {
+            unit: &code.unit,
+            frame: None,
+        };
+        let body = code.unit.code(code.code);
+        let mut types = Vec::with_capacity(body.parameters.len());
+        for parameter in &body.parameters {
+            types.push(match parameter.ty {
+                Some(ty) => self.type_of_node(cx, ty)?,
+                None => Type::any(),
+            });
+        }
+        let types: Rc<[Type]> = types.into();
+        self.shared
+            .parameter_types
+            .borrow_mut()
+            .insert(key, (Arc::clone(&code.unit), Rc::clone(&types)));
+        Ok(types)
+    }
+
+    /// Error for parameters that a class or defined type does not accept. `is_metaparameter` tells
+    /// the names that every resource accepts.
+    pub fn parameter_mismatch(
+        &mut self,
+        code: &CatalogCode,
+        label: &str,
+        given: &Hash,
+    ) -> EvalResult<()> {
+        let types = self.parameter_types(code)?;
+        let body = code.unit.code(code.code);
+        let elements: Vec<StructElement> = body
+            .parameters
+            .iter()
+            .zip(types.iter())
+            .map(|(it, ty)| {
+                StructElement::new(Arc::clone(&it.name), it.default.is_some(), ty.clone())
+            })
+            .collect();
+        match pcore::describe_parameters(label, &elements, given, false, |_| false) {
+            Ok(()) => Ok(()),
+            Err(mismatch) => raise(mismatch.to_string()),
+        }
+    }
+
+    /// Runs the body of a class, a resource of a defined type or a node block. `matches` are the
+    /// groups of the pattern by which a node block was chosen.
+    pub fn run_catalog_code(
+        &mut self,
+        code: &CatalogCode,
+        scope: &VariableScope,
+        matches: Option<Vec<Option<Arc<str>>>>,
+    ) -> EvalResult<()> {
+        self.enter_call()?;
+        let matches = matches.map(|groups| Rc::new(RegexMatch::from_groups(groups)));
+        let saved = std::mem::replace(&mut self.matches, matches);
+        let cx = EvalContext {
+            unit: &code.unit,
+            frame: scope.frame.as_ref(),
+        };
+        let around = self.enter_region();
+        let result = catch_return(self.eval(cx, code.unit.code(code.code).body), true);
+        let result = self.leave_region(around, result);
+        self.matches = saved;
+        self.calls -= 1;
+        result.map(drop)
+    }
+
+    /// An error of a compiler at a line of the program, complete as it is.
+    #[must_use]
+    pub fn error_at_line(message: impl Into<String>, location: SourceLocation) -> EvalError {
+        let location = SourceLocation {
+            column: 0,
+            ..location
+        };
+        EvalError::preformatted(crate::error::RUNTIME_ERROR, message, location)
+    }
+}

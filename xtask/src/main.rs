@@ -1,5 +1,5 @@
-//! Commands of developers: `cargo xtask test|bench|soak|oracles|layers|words|functions|deny`. Main
-//! type: [`Command`].
+//! Commands of developers: `cargo xtask test|bench|soak|oracles|layers|words|functions|
+//! resource-types|deny`. Main type: [`Command`].
 //!
 //! Invariant: users of Tutti need nothing from here, and everything that the checks need beyond a
 //! Rust toolchain is installed (or named) by [`packages`].
@@ -15,6 +15,7 @@ mod functions;
 mod layers;
 mod packages;
 mod puppet8;
+mod resource_types;
 mod run;
 mod soak;
 mod suite;
@@ -43,6 +44,8 @@ enum Command {
     Words(words::Options),
     /// Write docs/functions.md from the tables of the built-in functions
     Functions,
+    /// Write the table of Puppet's own resource types, from Puppet 8
+    ResourceTypes,
     /// Check licences, bans, sources and, where that is possible, advisories of the dependencies
     Deny,
 }
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Layers => layers::run(),
         Command::Words(options) => words::run(&options),
         Command::Functions => functions::run(),
+        Command::ResourceTypes => resource_types::run(),
         Command::Deny => deny::run(),
     };
     match outcome {

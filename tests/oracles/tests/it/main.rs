@@ -15,6 +15,7 @@ mod r10k_settings;
 mod r10k_svn;
 mod random;
 mod regex;
+mod resource_types;
 mod site;
 mod stdlib;
 mod syntax;

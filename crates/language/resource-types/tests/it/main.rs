@@ -1,0 +1,5 @@
+//! Tests of the resource types without Puppet; `tests/oracles` compares with a real one.
+#![cfg(test)]
+
+mod core;
+mod generated;

@@ -3,6 +3,8 @@
 //! `cargo xtask test --full` runs them. The rule: one process answers all questions of a test,
 //! since Puppet takes most of a second to start; cases stand in `cases/`, one a line.
 
+pub mod catalog_cases;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

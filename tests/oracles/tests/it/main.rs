@@ -1,6 +1,7 @@
 //! Our crates of the Puppet language give the answers of Ruby and Puppet.
 #![cfg(test)]
 
+mod catalogs;
 mod emit;
 mod evaluation;
 mod g10k;

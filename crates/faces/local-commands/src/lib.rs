@@ -8,6 +8,7 @@
 pub mod audit;
 mod code;
 mod defaults;
+pub mod environment;
 pub mod lookup;
 pub mod validate;
 

@@ -63,6 +63,12 @@ pub trait CatalogHost {
 
     /// Variables of a class that was evaluated; `None` if it was not.
     fn class_variables(&self, name: &str) -> Option<VariableScope>;
+
+    /// Reference to a resource type; `None` if there is no native or defined type with that name.
+    fn resource_type(&self, evaluator: &mut Evaluator<'_>, name: &str) -> EvalResult<Option<Type>>;
+
+    /// Result of `defined` for a name, a reference or a type.
+    fn is_defined(&self, evaluator: &mut Evaluator<'_>, what: &Value) -> EvalResult<bool>;
 }
 
 /// Result of [`CatalogHost::attribute`].

@@ -178,6 +178,12 @@ impl VariableFrame {
         }
     }
 
+    pub(crate) fn unset(&self, index: u16) {
+        if let Some(slot) = self.slots.borrow_mut().get_mut(usize::from(index)) {
+            *slot = None;
+        }
+    }
+
     /// Values of the variables that are set.
     pub(crate) fn values(&self) -> Vec<Value> {
         self.slots.borrow().iter().flatten().cloned().collect()

@@ -158,7 +158,7 @@ pub fn equal(left: &Value, right: &Value) -> bool {
 }
 
 /// Ruby's `flatten`.
-pub(crate) fn flatten(values: &[Value]) -> Vec<Value> {
+pub fn flatten(values: &[Value]) -> Vec<Value> {
     let mut flat = Vec::with_capacity(values.len());
     flatten_into(values, &mut flat);
     flat

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod catalogs;
+mod compiled_catalogs;
 mod emit;
 mod evaluation;
 mod g10k;

@@ -6,9 +6,6 @@
 //! Invariant: options and output are those of `puppet lookup`; additional information (the reason
 //! for which nothing was found) goes to stderr.
 
-mod environment;
-mod environment_files;
-mod facts;
 mod host;
 mod render;
 
@@ -20,6 +17,7 @@ use evaluator::{EvalUnwind, EvaluationLimits, Evaluator, ParseCache, VariableSco
 use lookup::{DataFileCache, LookupExplainer, LookupRequest, LookupTrail};
 use pcore::{Hash, Type, Value};
 
+use crate::environment::{EnvironmentLocation, facts};
 use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, say, terminal};
 
 /// Arguments of `tutti lookup`.
@@ -37,7 +35,7 @@ pub struct LookupOptions {
     #[arg(value_name = "KEY")]
     keys: Vec<String>,
     #[command(flatten)]
-    place: environment::EnvironmentLocation,
+    place: EnvironmentLocation,
     /// Node to look up for; it becomes `trusted.certname`
     #[arg(long, value_name = "NAME")]
     node: Option<String>,

@@ -174,6 +174,13 @@ impl VariableScope {
         }
     }
 
+    /// Makes a parameter unset again, by its index.
+    pub fn clear_parameter(&self, index: usize) {
+        if let (Some(frame), Ok(index)) = (&self.frame, u16::try_from(index)) {
+            frame.unset(index);
+        }
+    }
+
     /// Value of a variable that this scope itself has.
     #[must_use]
     pub fn own(&self, name: &str) -> Option<Value> {
@@ -193,19 +200,36 @@ impl VariableScope {
     pub fn top() -> Self {
         Self::new(None)
     }
+
+    /// An empty scope inside this one, whose variables are defined by name.
+    #[must_use]
+    pub fn growable_inside(&self) -> Self {
+        let frame = VariableFrame::new_growable_inside(self.frame.as_ref());
+        Self::new(Some(frame))
+    }
 }
 
 impl Evaluator<'_> {
-    /// Parses a manifest, and registers the functions and type aliases that it defines.
-    pub fn manifest(&mut self, file: &SourceFile, module: Option<&str>) -> EvalResult<Manifest> {
-        let shared = Rc::clone(&self.shared);
-        shared.loader.set_file_owner(&file.path, module);
-        let unit = shared
-            .loader
-            .parsed()
-            .parse_file(file, shared.loader.language(), self.stack)?;
-        shared.loader.define(&unit)?;
+    /// Parses a manifest. Compilations may share it.
+    pub fn parse_manifest(&mut self, file: &SourceFile) -> EvalResult<Manifest> {
+        let loader = &self.shared.loader;
+        let parsed = loader.parsed();
+        let unit = parsed.parse_file(file, loader.language(), self.stack)?;
         Ok(Manifest { unit })
+    }
+
+    /// Makes the functions and type aliases of a manifest known to this evaluation. `module` owns
+    /// the file; `None` for the environment.
+    pub fn register_manifest(
+        &mut self,
+        manifest: &Manifest,
+        module: Option<&str>,
+    ) -> EvalResult<()> {
+        let loader = &self.shared.loader;
+        if let Some(path) = manifest.unit.ast.source().name() {
+            loader.set_file_owner(path, module);
+        }
+        loader.define(&manifest.unit)
     }
 
     /// Evaluates the statements outside of definitions in the top scope.

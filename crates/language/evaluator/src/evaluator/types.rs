@@ -39,7 +39,13 @@ impl Evaluator<'_> {
         if let Some(ty) = self.host.named_type(&name) {
             return Ok(Some(ty));
         }
-        shared.loader.alias(self, cx.unit, &name)
+        if let Some(ty) = shared.loader.alias(self, cx.unit, &name)? {
+            return Ok(Some(ty));
+        }
+        match self.host.catalog() {
+            Some(catalog) => catalog.resource_type(self, &name),
+            None => Ok(None),
+        }
     }
 
     #[cold]

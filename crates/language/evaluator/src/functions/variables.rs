@@ -166,15 +166,23 @@ fn is_defined(
             Some(name) if !name.is_empty() => {
                 Ok(evaluator.lookup_variable(call.cx, name).is_some())
             }
-            _ => Ok(evaluator.host().is_defined(value)),
+            _ => is_defined_in_host(evaluator, value),
         },
         Value::Type(ty) => match ty.kind() {
             TypeKind::Resource {
                 type_name: None, ..
             } => raise("The given resource type is a reference to all kind of types"),
             TypeKind::Class(None) => raise("The given class type is a reference to all classes"),
-            _ => Ok(evaluator.host().is_defined(value)),
+            _ => is_defined_in_host(evaluator, value),
         },
         _ => Ok(false),
+    }
+}
+
+fn is_defined_in_host(evaluator: &mut Evaluator<'_>, value: &Value) -> EvalResult<bool> {
+    let host = evaluator.host();
+    match host.catalog() {
+        Some(catalog) => catalog.is_defined(evaluator, value),
+        None => Ok(host.is_defined(value)),
     }
 }

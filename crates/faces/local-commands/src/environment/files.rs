@@ -9,19 +9,22 @@ use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 use lookup::{DirectoryEntry, FileIdentity, HostError, LookupFiles};
 use zeroize::Zeroizing;
 
-use super::environment::EnvironmentOnDisk;
+use super::location::EnvironmentOnDisk;
 use cli::CommandFailure;
 use cli::input::{read_if_exists, read_limited};
 
 const NANOSECONDS: i128 = 1_000_000_000;
 
+/// Reads the files of an environment at each call.
 #[derive(Debug)]
-pub(crate) struct EnvironmentFiles {
-    environment: EnvironmentOnDisk,
+pub struct EnvironmentFiles {
+    pub(super) environment: EnvironmentOnDisk,
 }
 
 impl EnvironmentFiles {
-    pub(crate) fn from_environment(environment: EnvironmentOnDisk) -> Self {
+    /// The files of an environment; none of them is read yet.
+    #[must_use]
+    pub fn from_environment(environment: EnvironmentOnDisk) -> Self {
         Self { environment }
     }
 

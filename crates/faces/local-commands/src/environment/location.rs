@@ -19,7 +19,7 @@ const VENDOR_MODULES: [&str; 2] = [
 
 /// Options for the directories, named as in Puppet.
 #[derive(Debug, clap::Args)]
-pub(crate) struct EnvironmentLocation {
+pub struct EnvironmentLocation {
     /// Name of the environment
     #[arg(long, value_name = "NAME", default_value = "production")]
     environment: String,
@@ -38,16 +38,21 @@ pub(crate) struct EnvironmentLocation {
 }
 
 /// An environment on disk.
-#[derive(Debug)]
-pub(crate) struct EnvironmentOnDisk {
-    pub(crate) name: String,
-    pub(crate) root: PathBuf,
-    pub(crate) modulepath: Vec<PathBuf>,
-    pub(crate) hiera_config: PathBuf,
+#[derive(Debug, Clone)]
+pub struct EnvironmentOnDisk {
+    /// Name of the environment.
+    pub name: String,
+    /// Directory of the environment.
+    pub root: PathBuf,
+    /// Directories of modules, the first one that has a module counts.
+    pub modulepath: Vec<PathBuf>,
+    /// The `hiera.yaml` of the global layer, which need not exist.
+    pub hiera_config: PathBuf,
 }
 
 impl EnvironmentLocation {
-    pub(crate) fn find(&self) -> Result<EnvironmentOnDisk, CommandFailure> {
+    /// Finds the environment; an error names the directories that were searched.
+    pub fn find(&self) -> Result<EnvironmentOnDisk, CommandFailure> {
         let name = &self.environment;
         let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if name.is_empty() || !name.chars().all(word) {

@@ -1,0 +1,101 @@
+//! The code of an environment on disk for a compiler of catalogs: site manifests, `environment.conf`.
+//!
+//! Invariant: manifests of a directory are read in the order of their paths, as Puppet reads them.
+
+use std::path::{Path, PathBuf};
+
+use compiler::EnvironmentCode;
+use evaluator::{CodeReadError, CodeSource, SourceFile};
+use lookup::LookupFiles;
+
+use super::EnvironmentFiles;
+use crate::defaults::{MANIFEST_DEPTH_MAX, MANIFESTS_MAX};
+use cli::input::{read_if_exists, read_limited};
+
+impl EnvironmentCode for EnvironmentFiles {
+    fn as_code(&self) -> &dyn CodeSource {
+        self
+    }
+
+    fn as_files(&self) -> &dyn LookupFiles {
+        self
+    }
+
+    fn site_manifests(&self) -> Result<Vec<SourceFile>, CodeReadError> {
+        let manifest = self.manifest_path()?;
+        let mut paths = Vec::new();
+        if manifest.is_dir() {
+            find_manifests(&manifest, MANIFEST_DEPTH_MAX, &mut paths)?;
+            paths.sort();
+        } else if manifest.exists() {
+            paths.push(manifest);
+        }
+        paths.iter().map(|path| read_manifest(path)).collect()
+    }
+
+    fn directory(&self) -> String {
+        self.environment.root.display().to_string()
+    }
+}
+
+impl EnvironmentFiles {
+    /// The manifest that `environment.conf` names, or the directory `manifests`.
+    fn manifest_path(&self) -> Result<PathBuf, CodeReadError> {
+        let root = &self.environment.root;
+        let path = root.join("environment.conf");
+        let settings = read_if_exists(&path).map_err(|failure| CodeReadError {
+            path: path.display().to_string(),
+            cause: failure.to_string(),
+        })?;
+        let manifest = settings.as_deref().and_then(|text| setting(text, "manifest"));
+        Ok(root.join(manifest.unwrap_or("manifests")))
+    }
+}
+
+/// The last value of a setting of an `environment.conf`.
+fn setting<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let settings = text.lines().filter_map(|line| line.split_once('='));
+    let mut values = settings.filter(|(known, _)| known.trim() == name);
+    values.next_back().map(|(_, value)| value.trim())
+}
+
+fn find_manifests(
+    directory: &Path,
+    depth_left: usize,
+    paths: &mut Vec<PathBuf>,
+) -> Result<(), CodeReadError> {
+    let unreadable = |cause: String| CodeReadError {
+        path: directory.display().to_string(),
+        cause,
+    };
+    if depth_left == 0 {
+        return Err(unreadable("directories are too deep inside each other".to_owned()));
+    }
+    let entries = std::fs::read_dir(directory).map_err(|error| unreadable(error.to_string()))?;
+    for entry in entries {
+        let path = entry.map_err(|error| unreadable(error.to_string()))?.path();
+        let name = path.file_name().map(|it| it.to_string_lossy().to_lowercase());
+        if path.is_dir() {
+            find_manifests(&path, depth_left - 1, paths)?;
+        } else if name.is_some_and(|name| name.ends_with(".pp")) {
+            paths.push(path);
+        }
+        if paths.len() > MANIFESTS_MAX {
+            return Err(unreadable(format!("more than {MANIFESTS_MAX} manifests")));
+        }
+    }
+    Ok(())
+}
+
+fn read_manifest(path: &Path) -> Result<SourceFile, CodeReadError> {
+    match read_limited(path) {
+        Ok(text) => Ok(SourceFile {
+            path: path.to_string_lossy().into(),
+            bytes: text.into_bytes().into(),
+        }),
+        Err(failure) => Err(CodeReadError {
+            path: path.display().to_string(),
+            cause: failure.to_string(),
+        }),
+    }
+}

@@ -1,0 +1,105 @@
+//! The catalog while it is compiled: resources by type and title, containment, classes, tags. Main
+//! type: [`Catalog`].
+//!
+//! Invariant: resources and edges are only added, and a type has each title once.
+
+mod alias;
+mod document;
+mod resource;
+mod tags;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(crate) use self::document::CatalogIdentity;
+pub use self::document::{CatalogDocument, DocumentForm, RichValueError};
+pub(crate) use self::resource::{
+    CatalogResource, ResourceId, ResourceKind, ResourceParameter, ResourceSource,
+};
+pub(crate) use self::tags::{InvalidTag, TagSet};
+
+/// Resources, edges, classes and tags.
+#[derive(Debug, Default)]
+pub(crate) struct Catalog {
+    resources: Vec<CatalogResource>,
+    /// Resources by type and title, with aliases.
+    by_title: HashMap<Arc<str>, HashMap<Arc<str>, ResourceId>>,
+    /// Resources of types with several name variables, by type and their values.
+    by_key: HashMap<(Arc<str>, Vec<String>), ResourceId>,
+    by_type: HashMap<Arc<str>, Vec<ResourceId>>,
+    /// Contained resources, by container.
+    contents: Vec<Vec<ResourceId>>,
+    edge_count: usize,
+    classes: Vec<Arc<str>>,
+    pub(crate) tags: TagSet,
+}
+
+impl Catalog {
+    /// Adds a resource without checks; [`find_exact`](Self::find_exact) finds duplicates before.
+    pub(crate) fn push(&mut self, resource: CatalogResource) -> ResourceId {
+        let id = ResourceId(u32::try_from(self.resources.len()).unwrap_or(u32::MAX));
+        self.by_title
+            .entry(Arc::clone(&resource.type_name))
+            .or_default()
+            .insert(Arc::clone(&resource.title), id);
+        self.by_type
+            .entry(Arc::clone(&resource.type_name))
+            .or_default()
+            .push(id);
+        self.resources.push(resource);
+        self.contents.push(Vec::new());
+        id
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.resources.len()
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = ResourceId> + use<> {
+        (0..self.resources.len()).map(|index| ResourceId(u32::try_from(index).unwrap_or(u32::MAX)))
+    }
+
+    pub(crate) fn resource(&self, id: ResourceId) -> &CatalogResource {
+        &self.resources[id.0 as usize]
+    }
+
+    pub(crate) fn resource_mut(&mut self, id: ResourceId) -> &mut CatalogResource {
+        &mut self.resources[id.0 as usize]
+    }
+
+    /// The resource with this title or alias.
+    pub(crate) fn find_exact(&self, type_name: &str, title: &str) -> Option<ResourceId> {
+        self.by_title.get(type_name)?.get(title).copied()
+    }
+
+    pub(crate) fn of_type(&self, type_name: &str) -> &[ResourceId] {
+        self.by_type.get(type_name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Adds a containment edge; false if there are too many.
+    pub(crate) fn add_edge(&mut self, container: ResourceId, content: ResourceId) -> bool {
+        if self.edge_count >= crate::defaults::EDGES_MAX {
+            return false;
+        }
+        self.edge_count += 1;
+        self.contents[container.0 as usize].push(content);
+        true
+    }
+
+    pub(crate) fn has_edge(&self, container: ResourceId, content: ResourceId) -> bool {
+        self.contents[container.0 as usize].contains(&content)
+    }
+
+    pub(crate) fn contents(&self, container: ResourceId) -> &[ResourceId] {
+        &self.contents[container.0 as usize]
+    }
+
+    /// Adds a class to the list of classes, and its name to the tags.
+    pub(crate) fn add_class(&mut self, name: &Arc<str>) {
+        if !name.is_empty() {
+            self.classes.push(Arc::clone(name));
+            // names of classes are always valid tags
+            let _ = self.tags.add(name);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Collectors: `Type <| query |>`, `Type <<| query |>>`, and `realize`.
+//!
+//! Invariant: a collector never collects a resource twice, and its overrides reach each resource
+//! once.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use evaluator::{
+    CatalogScopeId, CollectorDeclaration, CollectorQuery, EvalResult, Evaluator, LogLevel,
+    ResourceAttribute, SourceLocation, raise,
+};
+use indexmap::IndexSet;
+use pcore::Value;
+
+use crate::catalog::{CatalogResource, ResourceId};
+use crate::compilation::{Compilation, CompileState, MAIN};
+use crate::names::reference_name;
+
+/// A collector.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    kind: CollectorKind,
+    /// The collected resources, in order.
+    pub(crate) collected: IndexSet<ResourceId>,
+}
+
+#[derive(Debug)]
+enum CollectorKind {
+    /// Resources of a type that a query accepts.
+    Query {
+        type_name: Arc<str>,
+        is_exported: bool,
+        query: Option<CollectorQuery>,
+        attributes: Vec<ResourceAttribute>,
+        scope: CatalogScopeId,
+        location: SourceLocation,
+    },
+    /// The resources of `realize` that are not found yet, as type and title.
+    Realize { missing: Vec<(Arc<str>, Arc<str>)> },
+}
+
+impl Compilation<'_> {
+    /// Adds a collector and returns its index.
+    pub(crate) fn add_collector(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        declaration: CollectorDeclaration,
+    ) -> EvalResult<u32> {
+        let type_name = &declaration.type_name;
+        if self.find_type(evaluator, type_name)?.is_none() {
+            return raise(format!("Resource type {type_name} doesn't exist"));
+        }
+        if declaration.is_exported && !self.environment.settings.storeconfigs {
+            let text = "You cannot collect exported resources without storeconfigs being set; the collection will be ignored";
+            self.add_log(LogLevel::Warning, text, &declaration.location);
+        }
+        Ok(self.push_collector(CollectorKind::Query {
+            type_name: reference_name(type_name),
+            is_exported: declaration.is_exported,
+            query: declaration.query,
+            attributes: declaration.attributes,
+            scope: declaration.scope,
+            location: declaration.location,
+        }))
+    }
+
+    /// Makes virtual resources real once they are declared.
+    pub(crate) fn realize(&self, references: Vec<(Arc<str>, Arc<str>)>) {
+        self.push_collector(CollectorKind::Realize {
+            missing: references,
+        });
+    }
+
+    fn push_collector(&self, kind: CollectorKind) -> u32 {
+        let mut state = self.state();
+        let index = u32::try_from(state.collectors.len()).unwrap_or(u32::MAX);
+        state.collectors.push(Collector {
+            kind,
+            collected: IndexSet::new(),
+        });
+        state.active_collectors.push(index);
+        index
+    }
+
+    /// Runs all collectors; true if one of them found a resource.
+    pub(crate) fn evaluate_collectors(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<bool> {
+        let active = self.state().active_collectors.clone();
+        let mut has_found = false;
+        for index in active {
+            has_found |= self.evaluate_collector(evaluator, index)?;
+        }
+        Ok(has_found)
+    }
+
+    fn evaluate_collector(&self, _: &mut Evaluator<'_>, index: u32) -> EvalResult<bool> {
+        let (new, change) = {
+            let mut guard = self.state();
+            let state = &mut *guard;
+            let found = state.found(index, self.environment.settings.storeconfigs);
+            let collector = &mut state.collectors[index as usize];
+            let new: Vec<ResourceId> = found
+                .into_iter()
+                .filter(|id| collector.collected.insert(*id))
+                .collect();
+            for id in &new {
+                state.catalog.resource_mut(*id).is_virtual = false;
+            }
+            (new, state.change_of(index))
+        };
+        if let Some((attributes, scope, location)) = change
+            && !new.is_empty()
+        {
+            self.override_collected(&new, &attributes, scope, &location)?;
+        }
+        Ok(!new.is_empty())
+    }
+
+    fn override_collected(
+        &self,
+        resources: &[ResourceId],
+        attributes: &[ResourceAttribute],
+        scope: CatalogScopeId,
+        location: &SourceLocation,
+    ) -> EvalResult<()> {
+        {
+            let mut state = self.state();
+            let source = state.scope(scope).source;
+            state.sources[source.0 as usize].overrides_all = true;
+        }
+        for id in resources {
+            let (type_name, title) = {
+                let state = self.state();
+                let resource = state.catalog.resource(*id);
+                (Arc::clone(&resource.type_name), Arc::clone(&resource.title))
+            };
+            let mut attributes = attributes.to_vec();
+            // the override is a resource of the collector's scope, so it has the defaults there
+            for (name, default) in self.state().defaults(scope, &type_name) {
+                if attributes.iter().all(|it| it.name != name) {
+                    attributes.push(ResourceAttribute {
+                        name,
+                        value: default.value,
+                        is_added: false,
+                        location: default.location,
+                    });
+                }
+            }
+            self.add_override((&type_name, &title), scope, attributes, location.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Resources of `realize` that were never declared.
+    pub(crate) fn missing_realized(&self) -> Vec<String> {
+        let state = self.state();
+        let missing = state.collectors.iter().flat_map(|it| match &it.kind {
+            CollectorKind::Realize { missing } => missing.as_slice(),
+            CollectorKind::Query { .. } => &[],
+        });
+        let references = missing.map(|(type_name, title)| format!("{type_name}[{title}]"));
+        references.collect()
+    }
+}
+
+impl CompileState {
+    /// Overrides of a collector.
+    #[allow(clippy::type_complexity)]
+    fn change_of(
+        &self,
+        index: u32,
+    ) -> Option<(Vec<ResourceAttribute>, CatalogScopeId, SourceLocation)> {
+        match &self.collectors[index as usize].kind {
+            CollectorKind::Query {
+                attributes,
+                scope,
+                location,
+                ..
+            } if !attributes.is_empty() => Some((attributes.clone(), *scope, location.clone())),
+            _ => None,
+        }
+    }
+
+    /// The resources that a collector finds now.
+    fn found(&mut self, index: u32, storeconfigs: bool) -> Vec<ResourceId> {
+        let collector = &self.collectors[index as usize];
+        match &collector.kind {
+            CollectorKind::Query {
+                is_exported: true, ..
+            } if !storeconfigs => Vec::new(),
+            CollectorKind::Query {
+                type_name,
+                is_exported,
+                query,
+                ..
+            } => {
+                let ids = self.catalog.of_type(type_name).iter().copied();
+                let ids = ids.filter(|id| *id >= MAIN);
+                ids.filter(|id| {
+                    let resource = self.catalog.resource(*id);
+                    (!is_exported || resource.is_exported)
+                        && query.as_ref().is_none_or(|query| self.accepts(query, resource))
+                })
+                .collect()
+            }
+            CollectorKind::Realize { missing } => {
+                let mut found = Vec::new();
+                let mut left = Vec::new();
+                for (type_name, title) in missing.clone() {
+                    match self.catalog.find_exact(&type_name, &title) {
+                        Some(id) => found.push(id),
+                        None => left.push((type_name, title)),
+                    }
+                }
+                if left.is_empty() {
+                    self.active_collectors.retain(|active| *active != index);
+                }
+                self.collectors[index as usize].kind = CollectorKind::Realize { missing: left };
+                found
+            }
+        }
+    }
+
+    fn accepts(&self, query: &CollectorQuery, resource: &CatalogResource) -> bool {
+        match query {
+            CollectorQuery::And(left, right) => {
+                self.accepts(left, resource) && self.accepts(right, resource)
+            }
+            CollectorQuery::Or(left, right) => {
+                self.accepts(left, resource) || self.accepts(right, resource)
+            }
+            CollectorQuery::Compare {
+                is_equal: true,
+                attribute,
+                value,
+            } if **attribute == *"tag" => match value {
+                Value::Array(tags) => tags.iter().any(|tag| self.is_tagged(resource, tag)),
+                tag => self.is_tagged(resource, tag),
+            },
+            CollectorQuery::Compare {
+                is_equal,
+                attribute,
+                value,
+            } => {
+                let actual = resource.value(attribute).unwrap_or_default();
+                match (&actual, is_equal) {
+                    (Value::Array(elements), true) => {
+                        elements.iter().any(|element| element.equals(value))
+                    }
+                    _ => actual.equals(value) == *is_equal,
+                }
+            }
+        }
+    }
+
+    fn is_tagged(&self, resource: &CatalogResource, tag: &Value) -> bool {
+        self.has_tag(resource, &tag.to_string().to_lowercase())
+    }
+
+    /// True if the resource or one of its containers has a tag.
+    pub(crate) fn has_tag(&self, resource: &CatalogResource, tag: &str) -> bool {
+        let mut resource = resource;
+        let mut seen = HashSet::new();
+        loop {
+            if resource.tags.contains(tag) {
+                return true;
+            }
+            let container = self.scope(resource.scope).resource;
+            let next = self.catalog.resource(container);
+            if std::ptr::eq(next, resource) || !seen.insert(container) {
+                return false;
+            }
+            resource = next;
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Limits of a compilation.
+//!
+//! Invariant: everything that a manifest can repeat or grow ends at one of these limits, or at a
+//! limit of the evaluator.
+
+/// Rounds of collectors and defined types after which a compilation ends, as in Puppet.
+pub const GENERATOR_ROUNDS_MAX: u32 = 1_000;
+
+/// Number of resources in a catalog. A resource takes about 1 kB, so this is some 500 MB; the largest
+/// catalogs in the field have some 20,000.
+pub const RESOURCES_MAX: usize = 500_000;
+
+/// Number of containment edges. Classes add few besides one for each resource.
+pub const EDGES_MAX: usize = 2 * RESOURCES_MAX;
+
+/// Depth of classes that declare each other and of resources within resources. Each level takes
+/// about 10 kB of stack.
+pub const CONTAINMENT_DEPTH_MAX: u32 = 400;
+
+/// Stack in bytes of the thread that compiles. Only the pages that are used take memory.
+pub const STACK_BYTES: usize = 64 << 20;
+
+/// Evaluation steps of a compilation: about ten seconds.
+pub const STEPS_MAX: u64 = 200_000_000;
+
+/// Bytes of values that a compilation may hold.
+pub const VALUE_BYTES_TOTAL_MAX: u64 = 1 << 30;
+
+/// Depth of nested calls; classes that declare classes are calls of `include`.
+pub const CALLS_MAX: u32 = 2_000;
+
+/// Errors that are reported together where a compilation finds several.
+pub const ERRORS_MAX: usize = 20;
+
+/// Log messages that a compilation keeps.
+pub const LOGS_MAX: usize = 1_000;

@@ -1,0 +1,148 @@
+//! Classes, defined types and native types by their names, loaded from modules when they are
+//! needed.
+//!
+//! `a::b::c` is looked for in the site manifest, then in `b/c.pp`, `b.pp` and `init.pp` of module
+//! `a`, as in Puppet.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use evaluator::{EvalResult, Evaluator};
+
+use crate::catalog::ResourceKind;
+use crate::compilation::Compilation;
+use crate::environment::{ClassDefinition, DefinedType, ManifestDefinitions};
+use crate::error::{fail_at, location_text};
+use crate::names::definition_name;
+
+impl Compilation<'_> {
+    /// The class with this name; `None` if there is none.
+    pub(crate) fn find_class(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        name: &str,
+    ) -> EvalResult<Option<Arc<ClassDefinition>>> {
+        let name = definition_name(name);
+        if let Some(known) = self.state().known_classes.get(&name) {
+            return Ok(known.clone());
+        }
+        let class = |manifest: &ManifestDefinitions| {
+            let mut classes = manifest.classes.iter();
+            classes.find(|class| *class.name == *name).cloned()
+        };
+        let found = self.find_definition(evaluator, &name, class)?;
+        self.state().known_classes.insert(name, found.clone());
+        Ok(found)
+    }
+
+    /// The defined type with this name; `None` if there is none.
+    pub(crate) fn find_defined_type(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        name: &str,
+    ) -> EvalResult<Option<Arc<DefinedType>>> {
+        let name = definition_name(name);
+        if let Some(known) = self.state().known_defined_types.get(&name) {
+            return Ok(known.clone());
+        }
+        let defined = |manifest: &ManifestDefinitions| {
+            let mut types = manifest.defined_types.iter();
+            types.find(|defined| *defined.name == *name).cloned()
+        };
+        let found = self.find_definition(evaluator, &name, defined)?;
+        self.state().known_defined_types.insert(name, found.clone());
+        Ok(found)
+    }
+
+    /// The native or defined type with this name; `None` if there is none.
+    pub(crate) fn find_type(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        name: &str,
+    ) -> EvalResult<Option<ResourceKind>> {
+        let name = definition_name(name);
+        if let Some(native) = self.environment.native_type(&name)? {
+            return Ok(Some(ResourceKind::Native(native)));
+        }
+        let defined = self.find_defined_type(evaluator, &name)?;
+        Ok(defined.map(ResourceKind::DefinedType))
+    }
+
+    fn find_definition<T>(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        name: &str,
+        pick: impl Fn(&ManifestDefinitions) -> Option<T>,
+    ) -> EvalResult<Option<T>> {
+        let site = Arc::clone(&self.state().site);
+        if let Some(found) = site.iter().find_map(|manifest| pick(manifest)) {
+            return Ok(Some(found));
+        }
+        let mut path = match name.split_once("::") {
+            Some((_, rest)) => rest.replace("::", "/"),
+            None => String::new(),
+        };
+        let module = name.split("::").next().unwrap_or_default();
+        if module.is_empty() || !is_name(name) {
+            return Ok(None);
+        }
+        loop {
+            let file = if path.is_empty() { "init" } else { &path };
+            let manifest = self.environment.module_manifest(evaluator, module, file)?;
+            if let Some(manifest) = manifest {
+                self.register(evaluator, &manifest)?;
+                if let Some(found) = pick(&manifest) {
+                    return Ok(Some(found));
+                }
+            }
+            if path.is_empty() {
+                return Ok(None);
+            }
+            path.truncate(path.rfind('/').unwrap_or(0));
+        }
+    }
+
+    /// Makes the functions and type aliases of a module's manifest known, once.
+    fn register(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        manifest: &Arc<ManifestDefinitions>,
+    ) -> EvalResult<()> {
+        let key = Arc::as_ptr(manifest).addr();
+        if !self.state().registered_manifests.insert(key) {
+            return Ok(());
+        }
+        evaluator.register_manifest(&manifest.manifest, manifest.module.as_deref())
+    }
+
+    /// Refuses classes and defined types that the site manifest defines twice.
+    pub(crate) fn check_definitions_unique(
+        &self,
+        site: &[Arc<ManifestDefinitions>],
+    ) -> EvalResult<()> {
+        let mut seen = HashMap::new();
+        for manifest in site {
+            let classes = manifest.classes.iter().map(|it| ("Class", &it.name, &it.code));
+            let types = manifest.defined_types.iter().map(|it| ("Definition", &it.name, &it.code));
+            for (kind, name, code) in classes.chain(types) {
+                let Some(first) = seen.insert(Arc::clone(name), code.location()) else {
+                    continue;
+                };
+                let text = format!(
+                    "{kind} '{name}' is already defined at {}; cannot redefine",
+                    location_text(&first)
+                );
+                return fail_at(text, &code.location());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True for names that may become paths.
+fn is_name(name: &str) -> bool {
+    name.split("::").all(|segment| {
+        let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        !segment.is_empty() && segment.chars().all(is_word)
+    })
+}

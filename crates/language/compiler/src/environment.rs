@@ -1,0 +1,282 @@
+//! An environment whose code does not change: [`CompilerEnvironment`].
+//!
+//! All compilations of one version of an environment share it: parsed manifests, classes and defined
+//! types by name, resource types, Hiera data. Everything is read at its first use.
+//!
+//! Invariant: the result of a compilation does not depend on other compilations of the same
+//! environment, so definitions are found by their names alone.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use evaluator::{
+    CatalogCode, CodeModule, CodeOwner, CodeReadError, CodeSource, EvalResult, Evaluator, Manifest,
+    NodeHost, ParseCache, SourceFile,
+};
+use lookup::{DataFileCache, HieraSettings, LookupFiles};
+use pcore::Value;
+use resource_types::ResourceType;
+
+/// Code of an environment, shared by threads.
+pub trait EnvironmentCode: CodeSource + LookupFiles + Send + Sync {
+    /// The source itself, as the evaluator takes it.
+    fn as_code(&self) -> &dyn CodeSource;
+
+    /// The source itself, as lookups take it.
+    fn as_files(&self) -> &dyn LookupFiles;
+
+    /// The files of the site manifest, in the order in which Puppet reads them.
+    fn site_manifests(&self) -> Result<Vec<SourceFile>, CodeReadError>;
+
+    /// Directory of the environment, as messages show it.
+    fn directory(&self) -> String;
+}
+
+/// The parts from which an environment is made.
+#[derive(Debug)]
+pub struct EnvironmentSettings {
+    pub name: String,
+    pub hiera: HieraSettings,
+    /// The variables `$settings::…`, by name.
+    pub settings: Vec<(String, Value)>,
+    /// True if resources may be exported and collected.
+    pub storeconfigs: bool,
+}
+
+/// An environment, ready for compilations on many threads.
+pub struct CompilerEnvironment {
+    pub(crate) settings: EnvironmentSettings,
+    pub(crate) code: Box<dyn EnvironmentCode>,
+    pub(crate) parsed: Arc<ParseCache>,
+    pub(crate) data: Arc<DataFileCache>,
+    /// Definitions of module manifests, by module and path without extension.
+    module_manifests: RwLock<HashMap<String, Option<Arc<ManifestDefinitions>>>>,
+    site: RwLock<Option<Arc<[Arc<ManifestDefinitions>]>>>,
+    resource_types: RwLock<HashMap<String, Option<Arc<ResourceType>>>>,
+    files: RwLock<HashMap<FileKey, Option<SourceFile>>>,
+    modules: RwLock<HashMap<String, Option<CodeModule>>>,
+}
+
+/// Module of a file, or `None` for the environment, and its path.
+type FileKey = (Option<Arc<str>>, String);
+
+/// A class.
+#[derive(Debug)]
+pub(crate) struct ClassDefinition {
+    /// Name in lower case.
+    pub(crate) name: Arc<str>,
+    pub(crate) parent: Option<Arc<str>>,
+    pub(crate) code: CatalogCode,
+    /// Module of the manifest; empty for the site manifest.
+    pub(crate) module: Arc<str>,
+}
+
+/// A defined type.
+#[derive(Debug)]
+pub(crate) struct DefinedType {
+    pub(crate) name: Arc<str>,
+    pub(crate) code: CatalogCode,
+    pub(crate) module: Arc<str>,
+}
+
+/// A node block.
+#[derive(Debug)]
+pub(crate) struct NodeDefinition {
+    pub(crate) hosts: Box<[NodeHost]>,
+    pub(crate) code: CatalogCode,
+}
+
+/// The definitions of one manifest.
+#[derive(Debug)]
+pub(crate) struct ManifestDefinitions {
+    pub(crate) manifest: Manifest,
+    pub(crate) module: Option<Arc<str>>,
+    pub(crate) classes: Vec<Arc<ClassDefinition>>,
+    pub(crate) defined_types: Vec<Arc<DefinedType>>,
+    pub(crate) nodes: Vec<Arc<NodeDefinition>>,
+}
+
+impl std::fmt::Debug for CompilerEnvironment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CompilerEnvironment")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl CompilerEnvironment {
+    #[must_use]
+    pub fn new(settings: EnvironmentSettings, code: Box<dyn EnvironmentCode>) -> Self {
+        Self {
+            settings,
+            code,
+            parsed: ParseCache::new(),
+            data: Arc::default(),
+            module_manifests: RwLock::default(),
+            site: RwLock::default(),
+            resource_types: RwLock::default(),
+            files: RwLock::default(),
+            modules: RwLock::default(),
+        }
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    /// The manifests of the site, parsed at the first use.
+    pub(crate) fn site(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+    ) -> EvalResult<Arc<[Arc<ManifestDefinitions>]>> {
+        if let Some(site) = &*read(&self.site) {
+            return Ok(Arc::clone(site));
+        }
+        let files = match self.code.site_manifests() {
+            Ok(files) => files,
+            Err(error) => return evaluator::raise(error.to_string()),
+        };
+        let mut site = Vec::with_capacity(files.len());
+        for file in &files {
+            let manifest = evaluator.parse_manifest(file)?;
+            site.push(Arc::new(ManifestDefinitions::new(manifest, None)));
+        }
+        let site: Arc<[_]> = site.into();
+        *write(&self.site) = Some(Arc::clone(&site));
+        Ok(site)
+    }
+
+    /// The definitions of a manifest of a module; `path` is relative to `manifests`, without
+    /// extension. `None` if there is no such file.
+    pub(crate) fn module_manifest(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        module: &str,
+        path: &str,
+    ) -> EvalResult<Option<Arc<ManifestDefinitions>>> {
+        let key = format!("{module}/{path}");
+        if let Some(known) = read(&self.module_manifests).get(&key) {
+            return Ok(known.clone());
+        }
+        let file = CodeSource::read(self, CodeOwner::Module(module), &format!("manifests/{path}.pp"));
+        let found = match file {
+            Ok(Some(file)) => {
+                let manifest = evaluator.parse_manifest(&file)?;
+                Some(Arc::new(ManifestDefinitions::new(manifest, Some(module.into()))))
+            }
+            Ok(None) => None,
+            Err(error) => return evaluator::raise(error.to_string()),
+        };
+        write(&self.module_manifests).insert(key, found.clone());
+        Ok(found)
+    }
+
+    /// The native resource type with this name in lower case.
+    pub(crate) fn native_type(&self, name: &str) -> EvalResult<Option<Arc<ResourceType>>> {
+        if let Some(known) = read(&self.resource_types).get(name) {
+            return Ok(known.clone());
+        }
+        let found = self.load_native_type(name)?;
+        write(&self.resource_types).insert(name.to_owned(), found.clone());
+        Ok(found)
+    }
+
+    /// Types that `puppet generate types` wrote come first, then those of Puppet, then those that
+    /// modules define in Ruby.
+    fn load_native_type(&self, name: &str) -> EvalResult<Option<Arc<ResourceType>>> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(is_name) {
+            return Ok(None);
+        }
+        let generated = format!(".resource_types/{name}.pp");
+        match CodeSource::read(self, CodeOwner::Environment, &generated) {
+            Ok(Some(file)) => {
+                let text = String::from_utf8_lossy(&file.bytes);
+                let source = Arc::new(syntax::SourceText::new(Some(&file.path), &*text));
+                return match resource_types::read_generated_type(&source) {
+                    Ok(ty) => Ok(Some(Arc::new(ty))),
+                    Err(error) => evaluator::raise(error.to_string()),
+                };
+            }
+            Ok(None) => {}
+            Err(error) => return evaluator::raise(error.to_string()),
+        }
+        if let Some(ty) = resource_types::core_type(name) {
+            return Ok(Some(Arc::clone(ty)));
+        }
+        Ok(None)
+    }
+}
+
+impl ManifestDefinitions {
+    fn new(manifest: Manifest, module: Option<Arc<str>>) -> Self {
+        let owner: Arc<str> = module.clone().unwrap_or_default();
+        let classes = manifest.classes().into_iter().map(|class| {
+            Arc::new(ClassDefinition {
+                name: class.name,
+                parent: class.parent,
+                code: class.code,
+                module: Arc::clone(&owner),
+            })
+        });
+        let defined_types = manifest.defined_types().into_iter().map(|defined| {
+            Arc::new(DefinedType {
+                name: defined.name,
+                code: defined.code,
+                module: Arc::clone(&owner),
+            })
+        });
+        let nodes = manifest.node_blocks().into_iter().map(|node| {
+            Arc::new(NodeDefinition {
+                hosts: node.hosts,
+                code: node.code,
+            })
+        });
+        Self {
+            classes: classes.collect(),
+            defined_types: defined_types.collect(),
+            nodes: nodes.collect(),
+            module,
+            manifest,
+        }
+    }
+}
+
+/// The code as the evaluator sees it: every file and module is read once.
+impl CodeSource for CompilerEnvironment {
+    fn module(&self, name: &str) -> Option<CodeModule> {
+        if let Some(known) = read(&self.modules).get(name) {
+            return known.clone();
+        }
+        let found = self.code.as_code().module(name);
+        write(&self.modules).insert(name.to_owned(), found.clone());
+        found
+    }
+
+    fn modules(&self) -> Vec<Arc<str>> {
+        self.code.as_code().modules()
+    }
+
+    fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError> {
+        let module = match owner {
+            CodeOwner::Environment => None,
+            CodeOwner::Module(name) => Some(Arc::from(name)),
+        };
+        let key = (module, path.to_owned());
+        if let Some(known) = read(&self.files).get(&key) {
+            return Ok(known.clone());
+        }
+        let found = self.code.as_code().read(owner, path)?;
+        write(&self.files).insert(key, found.clone());
+        Ok(found)
+    }
+}
+
+fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,270 @@
+//! The last steps of a compilation: relationships, overrides, checks, inherited metaparameters.
+//!
+//! Invariant: a catalog leaves this step only if every reference in it is resolved.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use evaluator::{EvalError, EvalResult, Evaluator, raise};
+use indexmap::IndexMap;
+use pcore::{Hash, Value};
+use resource_types::{METAPARAMETERS, Metaparameter};
+
+use crate::catalog::{ResourceId, ResourceKind, ResourceParameter};
+use crate::compilation::{Compilation, CompileState, MAIN};
+use crate::defaults::ERRORS_MAX;
+use crate::error::{error_at, location_text};
+use crate::names::{reference_name, split_reference};
+use crate::relationships::CatalogReference;
+
+impl Compilation<'_> {
+    pub(crate) fn finish(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+        self.evaluate_relationships()?;
+        let ids: Vec<ResourceId> = self.state().catalog.ids().filter(|id| *id >= MAIN).collect();
+        let mut errors = Vec::new();
+        for id in &ids {
+            self.apply_pending_overrides(*id)?;
+            self.state().finish_resource(*id);
+            if let Err(unwind) = self.check_resource(evaluator, *id) {
+                match unwind.into_error() {
+                    Ok(error) => errors.push(error),
+                    Err(_) => return raise("the compilation was interrupted"),
+                }
+            }
+        }
+        self.fail_with(errors)?;
+        self.state().inherit_metaparameters();
+        self.check_overrides_used()?;
+        self.check_realized()?;
+        self.check_references(&ids)
+    }
+
+    /// Fails with the first error, and keeps the others for the report.
+    fn fail_with(&self, errors: Vec<EvalError>) -> EvalResult<()> {
+        let mut errors = errors.into_iter();
+        let Some(first) = errors.next() else {
+            return Ok(());
+        };
+        self.state().further_errors = errors
+            .take(ERRORS_MAX)
+            .map(|error| error.to_string())
+            .collect();
+        Err(first.into())
+    }
+
+    fn apply_pending_overrides(&self, id: ResourceId) -> EvalResult<()> {
+        let changes = {
+            let mut state = self.state();
+            if state.pending_overrides.is_empty() {
+                return Ok(());
+            }
+            let resource = state.catalog.resource(id);
+            let key = (Arc::clone(&resource.type_name), Arc::clone(&resource.title));
+            state.pending_overrides.shift_remove(&key)
+        };
+        for change in changes.into_iter().flatten() {
+            self.merge_override(id, change)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the names of a native resource's attributes, and the parameters of a defined resource
+    /// that was not evaluated.
+    fn check_resource(&self, evaluator: &mut Evaluator<'_>, id: ResourceId) -> EvalResult<()> {
+        let (code, given, label) = {
+            let state = self.state();
+            let resource = state.catalog.resource(id);
+            let defined = match &resource.kind {
+                ResourceKind::Native(ty) => {
+                    let unknown = resource.parameters.keys().find(|it| !ty.has_attribute(it));
+                    let Some(name) = unknown else {
+                        return Ok(());
+                    };
+                    let place = location_text(&resource.location);
+                    let text = format!("no parameter named '{name}' {place} on {resource}");
+                    return Err(error_at(text, &resource.location).into());
+                }
+                ResourceKind::DefinedType(defined) if !resource.is_evaluated => defined,
+                _ => return Ok(()),
+            };
+            let parameters = resource.parameters.iter();
+            let given: Hash = parameters
+                .filter(|(name, _)| Metaparameter::find(name).is_none() && ***name != *"name")
+                .map(|(name, parameter)| (&**name, parameter.value.clone()))
+                .collect();
+            (defined.code.clone(), given, resource.to_string())
+        };
+        evaluator.parameter_mismatch(&code, &label, &given)
+    }
+
+    fn check_overrides_used(&self) -> EvalResult<()> {
+        let state = self.state();
+        let changes = state.pending_overrides.iter();
+        let missing: Vec<String> = changes
+            .flat_map(|((type_name, title), changes)| {
+                std::iter::repeat_n(format!("{type_name}[{title}]"), changes.len())
+            })
+            .collect();
+        match missing.is_empty() {
+            true => Ok(()),
+            false => raise(format!(
+                "Could not find resource(s) {} for overriding",
+                missing.join(", ")
+            )),
+        }
+    }
+
+    fn check_realized(&self) -> EvalResult<()> {
+        match self.missing_realized() {
+            missing if missing.is_empty() => Ok(()),
+            missing => raise(format!(
+                "Failed to realize virtual resources {}",
+                missing.join(", ")
+            )),
+        }
+    }
+
+    /// Checks that the resources in relationship attributes exist.
+    fn check_references(&self, ids: &[ResourceId]) -> EvalResult<()> {
+        let mut errors = Vec::new();
+        for id in ids {
+            let parameters: Vec<(Arc<str>, ResourceParameter)> = {
+                let state = self.state();
+                let resource = state.catalog.resource(*id);
+                if resource.is_virtual {
+                    continue;
+                }
+                let parameters = resource.parameters.iter();
+                parameters
+                    .filter(|(name, _)| {
+                        Metaparameter::find(name).is_some_and(|it| it.is_relationship)
+                    })
+                    .map(|(name, parameter)| (Arc::clone(name), parameter.clone()))
+                    .collect()
+            };
+            for (name, parameter) in &parameters {
+                self.check_reference(name, &parameter.value, parameter, &mut errors)?;
+            }
+        }
+        self.fail_with(errors)
+    }
+
+    fn check_reference(
+        &self,
+        name: &str,
+        value: &Value,
+        parameter: &ResourceParameter,
+        errors: &mut Vec<EvalError>,
+    ) -> EvalResult<()> {
+        let text = match value {
+            Value::Undef => return Ok(()),
+            Value::Array(values) => {
+                return values
+                    .iter()
+                    .try_for_each(|value| self.check_reference(name, value, parameter, errors));
+            }
+            Value::Type(ty) => CatalogReference::of(ty).map(|reference| reference.to_string()),
+            other => Some(other.to_string()),
+        };
+        let text = text.unwrap_or_else(|| value.to_string());
+        let message = match split_reference(&text) {
+            None => format!(
+                "No title provided and {text:?} is not a valid resource reference"
+            ),
+            Some((type_name, title)) => {
+                let type_name = reference_name(type_name);
+                let title = match *type_name == *"Class" {
+                    true => reference_name(title),
+                    false => title.into(),
+                };
+                if self.find_resource(&type_name, &title)?.is_some() {
+                    return Ok(());
+                }
+                format!("Could not find resource '{text}' in parameter '{name}'")
+            }
+        };
+        errors.push(error_at(message, &parameter.location));
+        Ok(())
+    }
+}
+
+impl CompileState {
+    /// Adds the tags of the container, and unwraps sensitive values.
+    fn finish_resource(&mut self, id: ResourceId) {
+        self.add_scope_tags(id);
+        let resource = self.catalog.resource_mut(id);
+        for (name, parameter) in &mut resource.parameters {
+            if let Value::Sensitive(inner) = &parameter.value {
+                parameter.value = Value::clone(inner);
+                resource.sensitive_parameters.push(Arc::clone(name));
+            }
+        }
+    }
+
+    /// Metaparameters and tags of containers reach what they contain, from Class[main] down, as far
+    /// as the edges of containment lead.
+    fn inherit_metaparameters(&mut self) {
+        let mut values: HashMap<ResourceId, IndexMap<&'static str, Value>> = HashMap::new();
+        let mut queue = VecDeque::from([MAIN]);
+        let mut seen = HashSet::new();
+        while let Some(source) = queue.pop_front() {
+            if !seen.insert(source) {
+                continue;
+            }
+            let inherited = match values.get(&source) {
+                Some(known) => known.clone(),
+                None => self.metaparameters(source),
+            };
+            let tags = self.catalog.resource(source).tags.clone();
+            for target in self.catalog.contents(source).to_vec() {
+                if !inherited.is_empty() {
+                    let merged = self.inherit(target, &inherited);
+                    values.insert(target, merged);
+                }
+                self.catalog.resource_mut(target).tags.merge(&tags);
+                queue.push_back(target);
+            }
+        }
+    }
+
+    fn metaparameters(&self, id: ResourceId) -> IndexMap<&'static str, Value> {
+        let resource = self.catalog.resource(id);
+        METAPARAMETERS
+            .iter()
+            .filter(|it| !it.is_relationship)
+            .filter_map(|it| {
+                let value = resource.value(it.name)?;
+                (!value.is_undef()).then_some((it.name, value))
+            })
+            .collect()
+    }
+
+    /// Sets the metaparameters that a resource does not set itself; returns all that it has then.
+    fn inherit(
+        &mut self,
+        id: ResourceId,
+        inherited: &IndexMap<&'static str, Value>,
+    ) -> IndexMap<&'static str, Value> {
+        let mut merged = inherited.clone();
+        let resource = self.catalog.resource_mut(id);
+        let source = resource.source;
+        for (name, value) in inherited {
+            let is_set = resource
+                .parameters
+                .get(*name)
+                .is_some_and(|it| !it.value.is_undef());
+            if is_set {
+                continue;
+            }
+            let parameter = ResourceParameter {
+                value: value.clone(),
+                source,
+                location: evaluator::SourceLocation::default(),
+            };
+            // the tags were valid on the container
+            let _ = resource.set((*name).into(), parameter);
+        }
+        merged.extend(self.metaparameters(id));
+        merged
+    }
+}

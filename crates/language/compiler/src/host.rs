@@ -1,0 +1,268 @@
+//! The compilation as host of the evaluator.
+
+use std::sync::Arc;
+
+use evaluator::function::{CallArguments, NativeFunction};
+use evaluator::{
+    AttributeLookup, CatalogHost, CatalogRelationship, CodeBlock, CodeSource, CollectorDeclaration,
+    EvalResult, EvaluationHost, Evaluator, LogLevel, RelationshipOperand, ResourceChange,
+    ResourceDeclaration, SourceLocation, VariableScope,
+};
+use lookup::context_type;
+use pcore::{PuppetTimestamp, Type, TypeKind, Value};
+use resource_types::Metaparameter;
+
+use crate::catalog::{CatalogResource, ResourceKind};
+use crate::compilation::Compilation;
+use crate::functions;
+use crate::names::{definition_name, reference_name, split_reference};
+use crate::relationships::CatalogReference;
+
+impl EvaluationHost for Compilation<'_> {
+    fn code(&self) -> &dyn CodeSource {
+        self.environment
+    }
+
+    fn function(&self, name: &str) -> Option<&'static NativeFunction> {
+        functions::find(name).or_else(|| {
+            let found = stdlib::function(name)?;
+            self.code().module("stdlib").map(|_| found)
+        })
+    }
+
+    fn stands_in_for(&self, name: &str) -> bool {
+        name.contains("::") && stdlib::function(name).is_some()
+    }
+
+    fn run(
+        &self,
+        name: &'static str,
+        evaluator: &mut Evaluator<'_>,
+        call: CallArguments<'_>,
+    ) -> EvalResult {
+        functions::run(self, name, evaluator, call)
+    }
+
+    fn function_names(&self) -> Vec<&'static str> {
+        functions::names().chain(stdlib::function_names()).collect()
+    }
+
+    fn unknown_function(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        call: &mut CallArguments<'_>,
+    ) -> Option<EvalResult> {
+        functions::run_unknown(self, evaluator, call)
+    }
+
+    fn method(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        receiver: &Value,
+        name: &str,
+        arguments: &[Value],
+        block: Option<&CodeBlock>,
+    ) -> Option<EvalResult> {
+        let files = self.environment.code.as_files();
+        self.lookup
+            .method(files, evaluator, (receiver, name), arguments, block)
+    }
+
+    fn variable(&self, name: &str) -> Option<EvalResult> {
+        let (class, variable) = name.rsplit_once("::")?;
+        if class == "settings" {
+            let settings = self.environment.settings.settings.iter();
+            let mut found = settings.filter(|(known, _)| known == variable);
+            return found.next().map(|(_, value)| Ok(value.clone()));
+        }
+        self.class_variable(class, variable).map(Ok)
+    }
+
+    fn named_type(&self, name: &str) -> Option<Type> {
+        context_type(name)
+    }
+
+    fn log(&self, level: LogLevel, message: &str, place: &SourceLocation) {
+        self.add_log(level, message, place);
+    }
+
+    fn now(&self) -> EvalResult<PuppetTimestamp> {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let nanoseconds = i128::try_from(now.unwrap_or_default().as_nanos()).unwrap_or_default();
+        match PuppetTimestamp::from_nanos(nanoseconds) {
+            Some(now) => Ok(now),
+            None => evaluator::raise("the clock is far from any time"),
+        }
+    }
+
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> EvalResult {
+        let files = self.environment.code.as_files();
+        self.lookup.call(files, evaluator, call)
+    }
+
+    fn catalog(&self) -> Option<&dyn CatalogHost> {
+        Some(self)
+    }
+}
+
+impl CatalogHost for Compilation<'_> {
+    fn declare(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        declaration: ResourceDeclaration,
+    ) -> EvalResult<Vec<Value>> {
+        self.declare_resources(evaluator, declaration)
+    }
+
+    fn set_defaults(&self, _: &mut Evaluator<'_>, defaults: ResourceChange) -> EvalResult<()> {
+        self.add_defaults(defaults)
+    }
+
+    fn override_attributes(
+        &self,
+        _: &mut Evaluator<'_>,
+        title: &str,
+        change: ResourceChange,
+    ) -> EvalResult<()> {
+        let ResourceChange {
+            type_name,
+            attributes,
+            scope,
+            location,
+        } = change;
+        self.add_override((&type_name, title), scope, attributes, location)
+    }
+
+    fn collect(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        collector: CollectorDeclaration,
+    ) -> EvalResult<u32> {
+        self.add_collector(evaluator, collector)
+    }
+
+    fn relate(&self, relationship: CatalogRelationship) -> EvalResult<()> {
+        self.state().relationships.push(relationship);
+        Ok(())
+    }
+
+    fn set_alternative(&self, collector: u32, operands: &[RelationshipOperand]) {
+        let mut state = self.state();
+        state.alternatives.insert(collector, operands.to_vec());
+    }
+
+    fn attribute(
+        &self,
+        _: &mut Evaluator<'_>,
+        type_name: &str,
+        title: &str,
+        name: &str,
+    ) -> EvalResult<AttributeLookup> {
+        let type_name = reference_name(type_name);
+        let title: Arc<str> = match *type_name == *"Class" {
+            true => reference_name(title),
+            false => title.into(),
+        };
+        let Some(id) = self.find_resource(&type_name, &title)? else {
+            return Ok(AttributeLookup::UnknownResource);
+        };
+        let state = self.state();
+        let resource = state.catalog.resource(id);
+        if !accepts_attribute(resource, name) {
+            return Ok(AttributeLookup::UnknownAttribute);
+        }
+        let value = match resource.value(name) {
+            Some(value) if !value.is_undef() => value,
+            _ => {
+                let defaults = state.defaults(resource.scope, &resource.type_name);
+                let default = defaults.get(name);
+                default.map(|default| default.value.clone()).unwrap_or_default()
+            }
+        };
+        Ok(AttributeLookup::Value(value))
+    }
+
+    fn class_variables(&self, name: &str) -> Option<VariableScope> {
+        let state = self.state();
+        let scope = *state.class_scopes.get(definition_name(name).as_str())?;
+        Some(state.scope(scope).variables.clone())
+    }
+
+    fn resource_type(&self, evaluator: &mut Evaluator<'_>, name: &str) -> EvalResult<Option<Type>> {
+        let found = self.find_type(evaluator, name)?;
+        Ok(found.map(|_| Type::resource_of(&reference_name(name), None)))
+    }
+
+    fn is_defined(&self, evaluator: &mut Evaluator<'_>, what: &Value) -> EvalResult<bool> {
+        match what {
+            Value::Str(text) => self.is_name_defined(evaluator, text),
+            Value::Type(ty) => match ty.kind() {
+                TypeKind::Type(Some(inner)) => match inner.kind() {
+                    TypeKind::Class(Some(name)) => {
+                        Ok(self.find_class(evaluator, name)?.is_some())
+                    }
+                    TypeKind::Resource {
+                        type_name: Some(name),
+                        ..
+                    } => Ok(self.find_type(evaluator, name)?.is_some()),
+                    _ => Ok(false),
+                },
+                TypeKind::Resource {
+                    type_name: Some(name),
+                    title: None,
+                } => Ok(self.find_type(evaluator, name)?.is_some()),
+                _ => match CatalogReference::of(ty) {
+                    Some(it) => Ok(self.find_resource(&it.type_name, &it.title)?.is_some()),
+                    None => Ok(false),
+                },
+            },
+            _ => Ok(false),
+        }
+    }
+}
+
+impl Compilation<'_> {
+    /// Value of a variable of an evaluated class, or of a class that it inherits.
+    fn class_variable(&self, class: &str, variable: &str) -> Option<Value> {
+        let state = self.state();
+        let mut class: Arc<str> = definition_name(class).into();
+        loop {
+            let scope = *state.class_scopes.get(&class)?;
+            let scope = state.scope(scope);
+            if let Some(value) = scope.variables.own(variable) {
+                return Some(value);
+            }
+            match &state.catalog.resource(scope.resource).kind {
+                ResourceKind::Class(Some(definition)) => class = definition.parent.clone()?,
+                _ => return None,
+            }
+        }
+    }
+
+    /// True if a type or class has this name. `File[/x]` is a resource.
+    fn is_name_defined(&self, evaluator: &mut Evaluator<'_>, name: &str) -> EvalResult<bool> {
+        match name {
+            "" => return Ok(false),
+            "main" => return Ok(true),
+            _ => {}
+        }
+        if let Some((type_name, title)) = split_reference(name) {
+            return Ok(self.find_resource(&reference_name(type_name), title)?.is_some());
+        }
+        Ok(self.find_type(evaluator, name)?.is_some()
+            || self.find_class(evaluator, name)?.is_some())
+    }
+}
+
+/// True if a resource may have an attribute.
+pub(crate) fn accepts_attribute(resource: &CatalogResource, name: &str) -> bool {
+    let code = match &resource.kind {
+        ResourceKind::Native(ty) => return ty.has_attribute(name),
+        ResourceKind::DefinedType(defined) => Some(&defined.code),
+        ResourceKind::Class(class) => class.as_ref().map(|class| &class.code),
+        ResourceKind::Node(node) => Some(&node.code),
+    };
+    name == "name"
+        || Metaparameter::find(name).is_some()
+        || code.is_some_and(|code| code.parameter(name).is_some())
+}

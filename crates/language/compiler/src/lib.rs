@@ -1,0 +1,35 @@
+//! Catalogs from manifests, as Puppet compiles them, without Puppet. Main types:
+//! [`CompilerEnvironment`], [`CompileRequest`], [`compile`].
+//!
+//! The evaluator evaluates expressions and calls [`evaluator::CatalogHost`]; this crate keeps
+//! resources, scopes, classes and collectors, and orders the steps of a compilation as Puppet does
+//! (`compilation`). The result is a document that agents of Puppet 7 and 8 accept
+//! ([`CatalogDocument`]).
+//!
+//! Invariant: the document depends only on the environment and the request, and nothing that a
+//! manifest does affects another compilation.
+
+mod catalog;
+mod classes;
+mod collectors;
+mod compilation;
+pub mod defaults;
+mod definitions;
+mod environment;
+mod error;
+mod finish;
+mod functions;
+mod host;
+mod names;
+mod node;
+mod overrides;
+mod relationships;
+mod request;
+mod resources;
+mod scope;
+
+pub use catalog::{CatalogDocument, DocumentForm, RichValueError};
+pub use compilation::compile;
+pub use environment::{CompilerEnvironment, EnvironmentCode, EnvironmentSettings};
+pub use error::CompileError;
+pub use request::{ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog};

@@ -1,0 +1,201 @@
+//! Declaration of resources: `type { title: … }`, and functions that declare resources.
+
+use std::sync::Arc;
+
+use evaluator::{
+    CatalogScopeId, EvalResult, EvaluatedResourceBody, Evaluator, ResourceAttribute,
+    ResourceDeclaration, SourceLocation, raise,
+};
+use pcore::{Type, Value};
+use syntax::ast::ResourceForm;
+
+use crate::catalog::{CatalogResource, ResourceId, ResourceKind, ResourceParameter};
+use crate::compilation::Compilation;
+use crate::defaults::RESOURCES_MAX;
+use crate::error::{fail_at, location_text};
+use crate::names::reference_name;
+
+impl Compilation<'_> {
+    /// Declares the resources of a resource expression.
+    pub(crate) fn declare_resources(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        declaration: ResourceDeclaration,
+    ) -> EvalResult<Vec<Value>> {
+        let site = DeclarationSite {
+            form: declaration.form,
+            scope: declaration.scope,
+            location: declaration.location,
+        };
+        let is_class = declaration.type_name.eq_ignore_ascii_case("class");
+        let kind = match is_class {
+            true => None,
+            false => match self.find_type(evaluator, &declaration.type_name)? {
+                Some(kind) => Some(kind),
+                None => {
+                    return raise(format!(
+                        "Unknown resource type: '{}'",
+                        declaration.type_name
+                    ));
+                }
+            },
+        };
+        let mut references = Vec::new();
+        for body in declaration.bodies {
+            let EvaluatedResourceBody { titles, attributes } = body;
+            for title in titles {
+                references.push(match &kind {
+                    Some(kind) => {
+                        let type_name = reference_name(&declaration.type_name);
+                        let reference = Type::resource_of(&type_name, Some(&title));
+                        let described = (type_name, title, kind.clone());
+                        self.declare_resource(&site, described, attributes.clone())?;
+                        Value::Type(reference)
+                    }
+                    None => self.declare_class(evaluator, &site, &title, attributes.clone())?,
+                });
+            }
+        }
+        Ok(references)
+    }
+
+    /// Declares one resource of a native or defined type.
+    pub(crate) fn declare_resource(
+        &self,
+        site: &DeclarationSite,
+        (type_name, title, kind): (Arc<str>, Arc<str>, ResourceKind),
+        attributes: Vec<ResourceAttribute>,
+    ) -> EvalResult<ResourceId> {
+        let source = self.state().scope(site.scope).source;
+        let mut resource = CatalogResource::new(type_name, title, kind, (site.scope, source));
+        resource.location = site.location.clone();
+        resource.is_virtual = site.form != ResourceForm::Regular;
+        resource.is_exported = site.form == ResourceForm::Exported;
+        self.set_attributes(&mut resource, attributes)?;
+        self.add_resource(site.scope, resource)
+    }
+
+    /// Declares a class like a resource, and evaluates it.
+    fn declare_class(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        site: &DeclarationSite,
+        title: &str,
+        attributes: Vec<ResourceAttribute>,
+    ) -> EvalResult<Value> {
+        let Some(class) = self.find_class(evaluator, title)? else {
+            return raise(format!(
+                "Could not find declared class {}",
+                title.strip_prefix("::").unwrap_or(title)
+            ));
+        };
+        let source = self.state().scope(site.scope).source;
+        let name = Arc::clone(&class.name);
+        let kind = ResourceKind::Class(Some(Arc::clone(&class)));
+        let owner = (site.scope, source);
+        let mut resource =
+            CatalogResource::new("Class".into(), reference_name(&name), kind, owner);
+        resource.location = site.location.clone();
+        resource.is_declared_class = true;
+        self.set_attributes(&mut resource, attributes)?;
+        self.add_class_resource(evaluator, site.scope, &class, resource)?;
+        self.evaluate_class_named(evaluator, site.scope, &name)?;
+        Ok(Value::Type(Type::class_of(name)))
+    }
+
+    /// Sets the attributes of a new resource, adds its tags and the defaults of its scope.
+    pub(crate) fn set_attributes(
+        &self,
+        resource: &mut CatalogResource,
+        attributes: Vec<ResourceAttribute>,
+    ) -> EvalResult<()> {
+        for attribute in attributes {
+            if resource.parameters.contains_key(&attribute.name) {
+                let text = format!(
+                    "Duplicate parameter '{}' for on {resource}",
+                    attribute.name
+                );
+                return fail_at(text, &resource.location);
+            }
+            let parameter = ResourceParameter {
+                value: attribute.value,
+                source: resource.source,
+                location: attribute.location,
+            };
+            if let Err(error) = resource.set(attribute.name, parameter) {
+                return raise(error.to_string());
+            }
+        }
+        resource.add_own_tags();
+        let defaults = self.state().defaults(resource.scope, &resource.type_name);
+        for (name, default) in defaults {
+            if resource.parameters.contains_key(&name) {
+                continue;
+            }
+            let parameter = ResourceParameter {
+                value: default.value,
+                source: default.source,
+                location: default.location,
+            };
+            if let Err(error) = resource.set(name, parameter) {
+                return raise(error.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a resource to the catalog and to its container.
+    pub(crate) fn add_resource(
+        &self,
+        scope: CatalogScopeId,
+        resource: CatalogResource,
+    ) -> EvalResult<ResourceId> {
+        let mut state = self.state();
+        if state.catalog.len() >= RESOURCES_MAX {
+            return raise(format!("a catalog may have {RESOURCES_MAX} resources at most"));
+        }
+        if let Some(known) = state.catalog.find_exact(&resource.type_name, &resource.title) {
+            let known = &state.catalog.resource(known).location;
+            let at = match location_text(known) {
+                place if place.is_empty() => String::new(),
+                place => format!(" at {place}"),
+            };
+            let text = format!(
+                "Duplicate declaration: {resource} is already declared{at}; cannot redeclare"
+            );
+            return fail_at(text, &resource.location);
+        }
+        let is_class = resource.is_class();
+        let is_stage = resource.is_stage();
+        let is_native = resource.is_native();
+        let misplaced_stage = !is_class && resource.parameters.contains_key("stage");
+        let reference = misplaced_stage.then(|| resource.to_string());
+        let id = state.catalog.push(resource);
+        if let Err(error) = state.catalog.add_aliases(id) {
+            return raise(error.to_string());
+        }
+        if let Some(reference) = reference {
+            return raise(format!(
+                "Only classes can set 'stage'; normal resources like {reference} cannot change run stage"
+            ));
+        }
+        if !is_native {
+            state.unevaluated.push(id);
+        }
+        if !is_stage && !is_class {
+            let container = state.scope(scope).resource;
+            if !state.catalog.add_edge(container, id) {
+                return raise("the catalog has too many containment edges");
+            }
+        }
+        Ok(id)
+    }
+}
+
+/// Place and form of a declaration.
+#[derive(Debug, Clone)]
+pub(crate) struct DeclarationSite {
+    pub(crate) form: ResourceForm,
+    pub(crate) scope: CatalogScopeId,
+    pub(crate) location: SourceLocation,
+}

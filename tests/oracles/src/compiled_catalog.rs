@@ -1,0 +1,127 @@
+//! Our compiler's answers to cases: [`compile_case`].
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use compiler::{
+    ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm, EnvironmentSettings,
+};
+use local_commands::environment::{EnvironmentFiles, EnvironmentOnDisk};
+use lookup::HieraSettings;
+use pcore::{Hash, Value};
+use serde_json::{Map, Value as Json, json};
+
+use crate::catalog_cases::{CatalogAnswer, CatalogCase, with_fixed_paths};
+
+/// Compiles a case in a directory of its own.
+pub fn compile_case(case: &CatalogCase) -> Result<CatalogAnswer> {
+    let scratch = tempfile::tempdir()?;
+    let root = scratch.path();
+    case.write_tree(root)?;
+    let environment = environment_of(root, case.exports.is_some())?;
+    let request = request_of(case)?;
+    let answer = match compiler::compile(&environment, &request) {
+        Ok(compiled) => {
+            let document = &compiled.document;
+            let mut answer = json!({
+                "catalog": document.to_json(DocumentForm::Rich)?,
+                "exported": document.exported_resources(DocumentForm::Rich)?,
+            });
+            if case.is_plain {
+                answer["plain"] = document.to_json(DocumentForm::Plain)?["resources"].take();
+            }
+            answer
+        }
+        Err(error) => json!({"error": error.to_string()}),
+    };
+    let mut answer = CatalogAnswer::from_json(&with_fixed_paths(&answer, root));
+    answer.logs = None;
+    Ok(answer)
+}
+
+/// The environment in the tree of a case.
+pub fn environment_of(root: &Path, has_storeconfigs: bool) -> Result<CompilerEnvironment> {
+    let directory = root.join("environments/production");
+    let on_disk = EnvironmentOnDisk {
+        name: "production".to_owned(),
+        modulepath: vec![directory.join("modules"), root.join("library")],
+        hiera_config: root.join("global/hiera.yaml"),
+        root: directory.clone(),
+    };
+    let settings = EnvironmentSettings {
+        name: on_disk.name.clone(),
+        hiera: HieraSettings {
+            global_config: Some(on_disk.hiera_config.clone()),
+            environment_root: Some(directory),
+            plan: false,
+            strict: true,
+        },
+        settings: Vec::new(),
+        storeconfigs: has_storeconfigs,
+    };
+    let code = EnvironmentFiles::from_environment(on_disk);
+    Ok(CompilerEnvironment::new(settings, Box::new(code)))
+}
+
+fn request_of(case: &CatalogCase) -> Result<CompileRequest> {
+    let node = &case.node;
+    let certname = node.certname.as_str();
+    let (host, domain) = match certname.split_once('.') {
+        Some((host, domain)) => (host, Value::from(domain)),
+        None => (certname, Value::Undef),
+    };
+    let trusted: Hash = [
+        ("authenticated", Value::from("remote")),
+        ("certname", Value::from(certname)),
+        ("extensions", hash(&node.extensions)),
+        ("hostname", Value::from(host)),
+        ("domain", domain),
+        ("external", Value::hash(Hash::new())),
+    ]
+    .into_iter()
+    .collect();
+    let mut server_facts = node.server_facts.clone();
+    server_facts.insert("environment".to_owned(), json!("production"));
+    let mut parameters = node.server_facts.clone();
+    parameters.extend(node.parameters.clone().unwrap_or_default());
+    Ok(CompileRequest {
+        certname: certname.to_owned(),
+        facts: plain_hash(&node.facts),
+        trusted,
+        server_facts: plain_hash(&server_facts),
+        classes: classes_of(node.classes.as_ref())?,
+        parameters: plain_hash(&parameters),
+        version: Value::Int(0),
+        code_id: None,
+        catalog_uuid: String::new(),
+    })
+}
+
+fn classes_of(classes: Option<&Json>) -> Result<Vec<ClassifiedClass>> {
+    let class = |name: &str, parameters: &Json| ClassifiedClass {
+        name: name.to_owned(),
+        parameters: parameters.as_object().map(plain_hash).unwrap_or_default(),
+    };
+    match classes {
+        None | Some(Json::Null) => Ok(Vec::new()),
+        Some(Json::Array(names)) => names
+            .iter()
+            .map(|name| Ok(class(name.as_str().context("a class has no name")?, &Json::Null)))
+            .collect(),
+        Some(Json::Object(classes)) => Ok(classes
+            .iter()
+            .map(|(name, parameters)| class(name, parameters))
+            .collect()),
+        Some(other) => bail!("{other} are no classes"),
+    }
+}
+
+fn hash(map: &Map<String, Json>) -> Value {
+    Value::hash(plain_hash(map))
+}
+
+fn plain_hash(map: &Map<String, Json>) -> Hash {
+    map.iter()
+        .map(|(name, value)| (name.as_str(), Value::from_json(value)))
+        .collect()
+}

@@ -3,3 +3,25 @@
 /// Maximum number of properties, and of parameters, of one type. The largest types known have some
 /// two hundred.
 pub const MAX_ATTRIBUTES: usize = 10_000;
+
+/// Maximum size in bytes of a type file in Ruby, and of each file that it requires. The largest
+/// type file known has 90 kB.
+pub const MAX_RUBY_BYTES: usize = 1024 * 1024;
+
+/// Maximum nesting of texts in interpolations, and of values in title patterns. Each level takes
+/// less than a kilobyte of stack; real files nest two or three.
+pub const MAX_RUBY_NESTING: usize = 32;
+
+/// Maximum number of heredocs that begin on one line; real files begin one.
+pub const MAX_HEREDOCS_PER_LINE: usize = 16;
+
+/// Maximum number of tokens in the parameters of a method; it bounds the search for their end.
+pub const MAX_PARAMETER_TOKENS: usize = 500;
+
+/// Maximum number of files that are searched for declarations on behalf of one type: its providers,
+/// and files that it requires.
+pub const MAX_SEARCHED_FILES: usize = 200;
+
+/// Maximum number of tokens that loops over lists of names may repeat, each body counted once for
+/// each name: it bounds the time for one loop to a tenth of a second.
+pub const MAX_LOOP_TOKENS: usize = 200_000;

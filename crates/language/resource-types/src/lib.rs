@@ -12,6 +12,7 @@ pub mod defaults;
 mod generated;
 mod metaparameter;
 mod resource_type;
+mod ruby;
 mod title;
 mod uniqueness;
 
@@ -20,5 +21,6 @@ pub use self::core_types::{core_type, core_types};
 pub use self::generated::{GeneratedTypeError, read_generated_type};
 pub use self::metaparameter::{METAPARAMETERS, Metaparameter};
 pub use self::resource_type::{ResourceAttributeKind, ResourceType, ResourceTypeOrigin};
+pub use self::ruby::{RubyLibrary, StaticReading, read_ruby_type};
 pub use self::title::{TitleError, TitlePattern};
 pub use self::uniqueness::UniquenessKeyPart;

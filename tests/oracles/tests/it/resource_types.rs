@@ -1,10 +1,14 @@
-//! `resource-types` against Puppet 8: the table of the core types.
+//! `resource-types` against Puppet 8: the table of the core types, and types of modules read without
+//! Ruby.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use oracles::{Puppet, ask_puppet};
-use resource_types::{METAPARAMETERS, ResourceAttributeKind, ResourceType, core_type, core_types};
+use resource_types::{
+    METAPARAMETERS, ResourceAttributeKind, ResourceType, RubyLibrary, StaticReading, core_type,
+    core_types, read_ruby_type,
+};
 use serde_json::{Value, json};
 
 /// Relative to this crate, as in `oracles`.
@@ -36,6 +40,89 @@ fn metaparameters_are_those_of_puppet_8() {
         .map(|it| json!({"name": it.name, "relationship": it.is_relationship}))
         .collect();
     assert_eq!(Value::from(ours), answer["metaparameters"]);
+}
+
+/// Debian's modules, and those below the directories in `TUTTI_PUPPET_MODULES` (separated by colons).
+#[test]
+fn types_of_modules_are_read_as_puppet_8_loads_them() {
+    let mut roots = vec![PathBuf::from("/usr/share/puppet/modules")];
+    if let Some(more) = std::env::var_os("TUTTI_PUPPET_MODULES") {
+        roots.extend(std::env::split_paths(&more));
+    }
+    roots.push(own(PUPPET_8).join("usr/share/puppet/vendor_modules"));
+    let modules = roots.iter().flat_map(|root| entries(root));
+    let library = Libraries {
+        directories: modules.map(|module| module.join("lib")).collect(),
+    };
+    let files = library.type_files();
+    let types: Vec<Value> = files
+        .iter()
+        .map(|file| json!({"name": file.file_stem().unwrap().to_str(), "file": file}))
+        .collect();
+    let question = json!({"libraries": library.directories, "types": types});
+    let answer = ask_puppet(Puppet::Eight, "resource_types.rb", &question).unwrap();
+    let (mut complete, mut different) = (0, Vec::new());
+    for (file, theirs) in files.iter().zip(answer["types"].as_array().unwrap()) {
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let text = std::fs::read(file).unwrap();
+        match read_ruby_type(name, &String::from_utf8_lossy(&text), &library) {
+            StaticReading::Complete(ours) => {
+                complete += 1;
+                let (ours, theirs) = (describe(&ours), comparable(theirs));
+                if ours != theirs {
+                    different.push(format!("{}: ours {ours} Puppet {theirs}", file.display()));
+                }
+            }
+            StaticReading::NeedsRuby { reason, line } => {
+                eprintln!("needs Ruby: {} line {line}: {reason}", file.display());
+            }
+        }
+    }
+    let share = f64::from(complete) / files.len() as f64;
+    eprintln!(
+        "{complete} of {} types ({:.1} %) read without Ruby",
+        files.len(),
+        share * 100.0
+    );
+    assert!(different.is_empty(), "{}", different.join("\n"));
+    assert!(share > 0.85, "only {complete} of {} are read", files.len());
+}
+
+/// The `lib` directories of modules.
+struct Libraries {
+    directories: Vec<PathBuf>,
+}
+
+impl Libraries {
+    fn type_files(&self) -> Vec<PathBuf> {
+        let directories = self.directories.iter();
+        let mut files: Vec<PathBuf> = directories
+            .flat_map(|library| entries(&library.join("puppet/type")))
+            .collect();
+        files.retain(|file| file.extension().is_some_and(|it| it == "rb"));
+        files
+    }
+}
+
+impl RubyLibrary for Libraries {
+    fn read(&self, feature: &str) -> Option<String> {
+        let mut paths = self.directories.iter();
+        paths.find_map(|library| {
+            std::fs::read_to_string(library.join(feature).with_extension("rb")).ok()
+        })
+    }
+
+    fn provider_features(&self, type_name: &str) -> Vec<String> {
+        let below = format!("puppet/provider/{type_name}");
+        let directories = self.directories.iter();
+        let files = directories.flat_map(|library| entries(&library.join(&below)));
+        let stems = files.filter_map(|file| {
+            let name = file.file_name()?.to_str()?;
+            name.strip_suffix(".rb")
+                .map(|stem| format!("{below}/{stem}"))
+        });
+        stems.collect()
+    }
 }
 
 fn ask_about_core() -> Value {

@@ -1,0 +1,386 @@
+//! Code that is not read, and must not declare attributes: [`CodeCheck`].
+//!
+//! Invariant: code that passes can neither declare an attribute nor leave the declaration of a type
+//! early.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::RubyLibrary;
+use super::lexer::RubyFault;
+use super::library::{LibrarySearch, resolve_feature};
+use super::structure::RubyFile;
+use super::token::{Keyword, RubyTokenKind};
+use super::words::{
+    DECIDING, DECIDING_IN_CLASS, DECIDING_VARIABLES, DECLARING, DEFERRING, DYNAMIC, find_name,
+    looks_like_declaration,
+};
+
+/// Methods that a type may call without declaring attributes, beside [`DEFERRING`].
+const HARMLESS_METHODS: &[&str] = &[
+    "alias_method",
+    "apply_to_all",
+    "apply_to_device",
+    "apply_to_host",
+    "attr_accessor",
+    "attr_reader",
+    "attr_writer",
+    "desc",
+    "extend",
+    "feature",
+    "include",
+    "module_function",
+    "private",
+    "protected",
+    "public",
+    "raise",
+    "require",
+    "require_relative",
+];
+
+/// Checks of a file and of the files that it requires.
+pub(super) struct CodeCheck<'f, 's> {
+    pub(super) file: &'f RubyFile<'s>,
+    pub(super) library: &'f dyn RubyLibrary,
+    pub(super) type_name: &'f str,
+    search: LibrarySearch<'f>,
+    /// Names of the methods, modules and variables that the file defines.
+    defined: HashSet<&'s str>,
+}
+
+impl<'f, 's> CodeCheck<'f, 's> {
+    pub(super) fn new(
+        file: &'f RubyFile<'s>,
+        library: &'f dyn RubyLibrary,
+        type_name: &'f str,
+    ) -> Self {
+        let definitions = file.all().filter(|index| {
+            file.is_keyword(*index, Keyword::Def) || file.is_keyword(*index, Keyword::Module)
+        });
+        let mut defined: HashSet<&str> = definitions.map(|index| file.text(index + 1)).collect();
+        for index in file.all() {
+            defined.extend(block_parameters(file, index).map(|index| file.text(index)));
+            if file.is_operator(index + 1, "=") {
+                defined.insert(file.text(index));
+            }
+        }
+        Self {
+            file,
+            library,
+            type_name,
+            search: LibrarySearch::new(library, type_name),
+            defined,
+        }
+    }
+
+    /// Fails if a text may hide declarations.
+    pub(super) fn check_hidden_code(&self) -> Result<(), RubyFault> {
+        if self.file.documents().any(looks_like_declaration) {
+            return self
+                .file
+                .fault(0, "a text of several lines looks like a declaration");
+        }
+        for token in self.file.all_tokens() {
+            let text = self.file.text_of(token);
+            let is_uncertain =
+                matches!(token.kind, RubyTokenKind::Regex(_)) || text.starts_with('%');
+            if is_uncertain && DECLARING.iter().any(|name| text.contains(name)) {
+                let reason = "a literal contains a declaration".to_owned();
+                return Err(RubyFault {
+                    line: token.line,
+                    reason,
+                });
+            }
+        }
+        for token in self.file.interpolated() {
+            if let Some(name) = find_name(self.file, token, DECLARING) {
+                let (line, reason) = (token.line, format!("`{name}` in an interpolation"));
+                return Err(RubyFault { line, reason });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn fault<T>(&self, index: usize, reason: &str) -> Result<T, RubyFault> {
+        self.file.fault(index, reason)
+    }
+
+    /// Fails unless a statement outside of the type's body is harmless.
+    pub(super) fn check_statement(&mut self, statement: Range<usize>) -> Result<(), RubyFault> {
+        self.check_names(statement.clone())?;
+        self.check_flow(statement.clone())?;
+        self.check_loaded_code(statement, false)
+    }
+
+    /// Fails unless a statement of the type's body is harmless: also each method that it calls is
+    /// known.
+    pub(super) fn check_body_statement(
+        &mut self,
+        statement: Range<usize>,
+    ) -> Result<(), RubyFault> {
+        self.check_names(statement.clone())?;
+        self.check_flow(statement.clone())?;
+        if self.file.is_keyword(statement.start, Keyword::Class) {
+            self.check_singleton(statement.clone())?;
+        }
+        if self.file.kind(statement.start) == Some(&RubyTokenKind::Constant) {
+            self.check_constant(&statement)?;
+        }
+        self.check_loaded_code(statement, true)
+    }
+
+    fn check_call(&self, index: usize) -> Result<(), RubyFault> {
+        let name = self.file.text(index);
+        let is_assigned = ["=", "||=", "<<", "+="]
+            .iter()
+            .any(|it| self.file.is_operator(index + 1, it));
+        let is_known = DEFERRING.contains(&name)
+            || HARMLESS_METHODS.contains(&name)
+            || self.search.is_defined(name)
+            || self.defined.contains(name)
+            || is_assigned;
+        match is_known {
+            true => Ok(()),
+            false => self.fault(
+                index,
+                &format!("`{name}` is called, which no module in sight defines"),
+            ),
+        }
+    }
+
+    /// Constants may be assigned, and Puppet's own methods called.
+    fn check_constant(&self, statement: &Range<usize>) -> Result<(), RubyFault> {
+        let start = statement.start;
+        let assigns = ["=", "||="]
+            .iter()
+            .any(|it| self.file.is_operator(start + 1, it));
+        let hands_over = statement
+            .clone()
+            .any(|index| self.file.is_keyword(index, Keyword::SelfObject));
+        match assigns || (self.file.text(start) == "Puppet" && !hands_over) {
+            true => Ok(()),
+            false => self.fault(start, "a method of another class is called"),
+        }
+    }
+
+    /// Fails if `class << self` replaces a method that decides about attributes.
+    fn check_singleton(&self, statement: Range<usize>) -> Result<(), RubyFault> {
+        for index in statement {
+            let name = self.file.text(index + 1);
+            let decides = DECIDING.contains(&name) || DECIDING_IN_CLASS.contains(&name);
+            if self.file.is_keyword(index, Keyword::Def) && decides {
+                return self.fault(index, &format!("the type replaces the method `{name}`"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if a token names a method that declares attributes.
+    pub(super) fn check_names(&self, range: Range<usize>) -> Result<(), RubyFault> {
+        for index in range {
+            let Some(token) = self.file.token(index) else {
+                break;
+            };
+            if let Some(name) = find_name(self.file, token, DECLARING) {
+                return self.fault(index, &format!("`{name}` in a form that is not read"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if the code may leave the block that it stands in.
+    fn check_flow(&self, range: Range<usize>) -> Result<(), RubyFault> {
+        let mut at = range.start;
+        while at < range.end {
+            match self.file.kind(at) {
+                Some(RubyTokenKind::Keyword(Keyword::Return | Keyword::Break | Keyword::Next)) => {
+                    return self.fault(at, "the declarations may end early");
+                }
+                Some(RubyTokenKind::Keyword(Keyword::Def | Keyword::Do)) => {
+                    at = self.file.end_of(at);
+                }
+                Some(RubyTokenKind::Operator) if self.file.text(at) == "{" => {
+                    at = self.file.end_of(at);
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// Checks the code that runs while the file is loaded: not methods, and not blocks of
+    /// [`DEFERRING`]. With `is_body`, each method that a statement calls on the type must be known.
+    fn check_loaded_code(&mut self, range: Range<usize>, is_body: bool) -> Result<(), RubyFault> {
+        let mut is_deferred = false;
+        let mut at = range.start;
+        while at < range.end {
+            match self.file.kind(at) {
+                Some(RubyTokenKind::Newline) => is_deferred = false,
+                Some(RubyTokenKind::Keyword(Keyword::Def)) => at = self.file.end_of(at),
+                Some(RubyTokenKind::Keyword(Keyword::Do)) if is_deferred => {
+                    at = self.file.end_of(at);
+                    is_deferred = false;
+                }
+                Some(RubyTokenKind::Operator) if is_deferred && self.file.text(at) == "{" => {
+                    at = self.file.end_of(at);
+                    is_deferred = false;
+                }
+                Some(RubyTokenKind::Identifier) => {
+                    is_deferred |= DEFERRING.contains(&self.file.text(at));
+                    self.check_loaded_name(at)?;
+                    if is_body && self.begins_statement(at, range.start) {
+                        self.check_call(at)?;
+                    }
+                }
+                Some(RubyTokenKind::Variable)
+                    if DECIDING_VARIABLES.contains(&self.file.text(at)) =>
+                {
+                    let name = self.file.text(at);
+                    return self.fault(at, &format!("the variable {name} is used"));
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// True if a statement may begin at a token: after the end of a line, a keyword or a block's
+    /// start.
+    fn begins_statement(&self, at: usize, start: usize) -> bool {
+        let Some(before) = at.checked_sub(1).filter(|_| at > start) else {
+            return true;
+        };
+        match self.file.kind(before) {
+            Some(RubyTokenKind::Newline) => true,
+            Some(RubyTokenKind::Keyword(keyword)) => keyword.is_before_expression(),
+            Some(RubyTokenKind::Operator) => matches!(self.file.text(before), "{" | "|"),
+            _ => false,
+        }
+    }
+
+    fn check_loaded_name(&mut self, at: usize) -> Result<(), RubyFault> {
+        let Some(token) = self.file.token(at) else {
+            return Ok(());
+        };
+        if let Some(name) = find_name(self.file, token, DYNAMIC) {
+            return self.fault(at, &format!("`{name}` runs code that is not in sight"));
+        }
+        let is_method = at > 0 && matches!(self.file.text(at - 1), "." | "&.");
+        match self.file.text(at) {
+            "require" if !is_method => self.check_require(at),
+            "require_relative" if !is_method => self.check_relative(at),
+            "include" | "extend" | "prepend" if !is_method => self.check_mixin(at),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_require(&mut self, at: usize) -> Result<(), RubyFault> {
+        let argument = at + 1 + usize::from(self.file.is_operator(at + 1, "("));
+        let line = self.file.line(at);
+        match self.file.kind(argument) {
+            Some(RubyTokenKind::Text(Some(feature))) => self.search.require(feature, line),
+            _ => match self.relative_feature(argument) {
+                Some(feature) => self.search.require(&feature, line),
+                None => self.fault(at, "the name of a required file is computed"),
+            },
+        }
+    }
+
+    fn check_relative(&mut self, at: usize) -> Result<(), RubyFault> {
+        let argument = at + 1 + usize::from(self.file.is_operator(at + 1, "("));
+        let Some(RubyTokenKind::Text(Some(path))) = self.file.kind(argument) else {
+            return self.fault(at, "the name of a required file is computed");
+        };
+        match resolve_feature("puppet/type", path) {
+            Some(feature) => self.search.require(&feature, self.file.line(at)),
+            None => self.fault(at, "a required file lies outside of the module's lib"),
+        }
+    }
+
+    /// The feature of `File.expand_path(File.join(File.dirname(__FILE__), '..', 'a'))`, and of
+    /// `File.expand_path('../a', __FILE__)`.
+    fn relative_feature(&self, start: usize) -> Option<String> {
+        let mut texts = Vec::new();
+        let mut has_directory = false;
+        let mut at = start;
+        loop {
+            match self.file.kind(at)? {
+                RubyTokenKind::Newline => break,
+                RubyTokenKind::Text(Some(text)) => texts.push(text.as_str()),
+                RubyTokenKind::Constant if self.file.text(at) == "File" => {}
+                RubyTokenKind::Identifier => match self.file.text(at) {
+                    "dirname" => has_directory = true,
+                    "expand_path" | "join" => {}
+                    _ => return None,
+                },
+                RubyTokenKind::Keyword(Keyword::Value) => match self.file.text(at) {
+                    "__FILE__" => {}
+                    "__dir__" => has_directory = true,
+                    _ => return None,
+                },
+                RubyTokenKind::Operator if "(),.".contains(self.file.text(at)) => {}
+                _ => return None,
+            }
+            at += 1;
+        }
+        let base = match has_directory {
+            true => "puppet/type",
+            false => "puppet/type/file",
+        };
+        resolve_feature(base, &texts.join("/"))
+    }
+
+    /// A mixin must be Puppet's own, or defined in a file that was searched.
+    fn check_mixin(&mut self, at: usize) -> Result<(), RubyFault> {
+        let mut index = at + 1 + usize::from(self.file.is_operator(at + 1, "("));
+        let root = self.file.text(index);
+        let mut last = "";
+        let mut feature = Vec::new();
+        while self.file.kind(index) == Some(&RubyTokenKind::Constant)
+            || self.file.is_operator(index, "::")
+        {
+            if !self.file.is_operator(index, "::") {
+                last = self.file.text(index);
+                feature.push(snake_case(last));
+            }
+            index += 1;
+        }
+        self.search
+            .search_if_present(&feature.join("/"), self.file.line(at))?;
+        let ends = matches!(self.file.kind(index), None | Some(RubyTokenKind::Newline))
+            || self.file.is_operator(index, ")");
+        let is_known =
+            root == "Puppet" || self.search.is_defined(last) || self.defined.contains(last);
+        match ends && !last.is_empty() && is_known {
+            true => Ok(()),
+            false => self.fault(at, "a module is mixed in that no file in sight defines"),
+        }
+    }
+}
+
+/// The parameters of the block that begins at a token; empty if none does.
+fn block_parameters(file: &RubyFile<'_>, open: usize) -> Range<usize> {
+    let begins = file.is_keyword(open, Keyword::Do) || file.is_operator(open, "{");
+    if !begins || !file.is_operator(open + 1, "|") {
+        return open..open;
+    }
+    let inside = open + 2..file.end_of(open);
+    match inside.clone().find(|at| file.is_operator(*at, "|")) {
+        Some(close) => open + 2..close,
+        None => open..open,
+    }
+}
+
+/// The name of the file in which a constant is defined by convention.
+fn snake_case(constant: &str) -> String {
+    let mut name = String::new();
+    for c in constant.chars() {
+        if c.is_uppercase() && name.ends_with(|last: char| last.is_lowercase()) {
+            name.push('_');
+        }
+        name.extend(c.to_lowercase());
+    }
+    name
+}

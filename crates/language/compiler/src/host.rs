@@ -24,27 +24,12 @@ impl EvaluationHost for Compilation<'_> {
     }
 
     fn function(&self, name: &str) -> Option<&'static NativeFunction> {
-        functions::find(name).or_else(|| {
-            let found = stdlib::function(name)?;
-            self.code().module("stdlib").map(|_| found)
-        })
+        let found = stdlib::function(name)?;
+        self.code().module("stdlib").map(|_| found)
     }
 
     fn stands_in_for(&self, name: &str) -> bool {
         name.contains("::") && stdlib::function(name).is_some()
-    }
-
-    fn run(
-        &self,
-        name: &'static str,
-        evaluator: &mut Evaluator<'_>,
-        call: CallArguments<'_>,
-    ) -> EvalResult {
-        functions::run(self, name, evaluator, call)
-    }
-
-    fn function_names(&self) -> Vec<&'static str> {
-        functions::names().chain(stdlib::function_names()).collect()
     }
 
     fn unknown_function(
@@ -52,7 +37,7 @@ impl EvaluationHost for Compilation<'_> {
         evaluator: &mut Evaluator<'_>,
         call: &mut CallArguments<'_>,
     ) -> Option<EvalResult> {
-        functions::run_unknown(self, evaluator, call)
+        functions::run(self, evaluator, call)
     }
 
     fn method(

@@ -114,14 +114,14 @@ impl CatalogDocument {
             .collect()
     }
 
-    /// Containment edges, by container in the order of the catalog.
+    /// Containment edges, by contained resource in the order of the catalog.
     fn edges(&self, shown: &[ResourceId]) -> Vec<Json> {
         let mut edges = Vec::new();
         for id in shown {
-            let source = self.catalog.resource(*id).to_string();
-            for content in self.catalog.contents(*id) {
-                if self.is_shown(*content) {
-                    let target = self.catalog.resource(*content).to_string();
+            let target = self.catalog.resource(*id).to_string();
+            for container in self.catalog.containers(*id) {
+                if self.is_shown(*container) {
+                    let source = self.catalog.resource(*container).to_string();
                     edges.push(json!({"source": source, "target": target}));
                 }
             }

@@ -29,6 +29,8 @@ pub(crate) struct Catalog {
     by_type: HashMap<Arc<str>, Vec<ResourceId>>,
     /// Contained resources, by container.
     contents: Vec<Vec<ResourceId>>,
+    /// Containers, by resource: the order in which a document lists edges.
+    containers: Vec<Vec<ResourceId>>,
     edge_count: usize,
     classes: Vec<Arc<str>>,
     pub(crate) tags: TagSet,
@@ -48,6 +50,7 @@ impl Catalog {
             .push(id);
         self.resources.push(resource);
         self.contents.push(Vec::new());
+        self.containers.push(Vec::new());
         id
     }
 
@@ -83,11 +86,16 @@ impl Catalog {
         }
         self.edge_count += 1;
         self.contents[container.0 as usize].push(content);
+        self.containers[content.0 as usize].push(container);
         true
     }
 
     pub(crate) fn has_edge(&self, container: ResourceId, content: ResourceId) -> bool {
         self.contents[container.0 as usize].contains(&content)
+    }
+
+    pub(crate) fn containers(&self, content: ResourceId) -> &[ResourceId] {
+        &self.containers[content.0 as usize]
     }
 
     pub(crate) fn contents(&self, container: ResourceId) -> &[ResourceId] {

@@ -127,20 +127,20 @@ def documents(catalog, plain)
   answer
 end
 
-# Ruby itself appends a line of its source to some messages.
-SOURCE_OF_RUBY = /\n\n[^\n]*\n *\^+/
+# Ruby itself appends a line of its source and suggestions to some messages.
+ADDED_BY_RUBY = /\n(\n[^\n]*\n *\^+|Did you mean\?[^\n(]*(?= \(|$))/
 
 def refusal(error)
   place = ->(name) { error.respond_to?(name) ? error.public_send(name) : nil }
   {
-    error: error.message.sub(SOURCE_OF_RUBY, ''), code: place[:issue_code]&.to_s,
+    error: error.message.gsub(ADDED_BY_RUBY, ''), code: place[:issue_code]&.to_s,
     file: place[:file], line: place[:line], column: place[:pos]
   }
 end
 
 # What was logged, without the error that is answered.
 def log_lines(logged, error)
-  logged.reject { |log| log.level == :err && error&.start_with?(log.message.sub(SOURCE_OF_RUBY, '')) }.map do |log|
+  logged.reject { |log| log.level == :err && error&.start_with?(log.message.gsub(ADDED_BY_RUBY, '')) }.map do |log|
     # the place of a message may be outside of its text
     place = log.file && !log.message.include?(log.file) ? " (#{log.file}:#{log.line})" : ''
     "#{log.level} #{log.source}: #{log.message}#{place}"

@@ -8,8 +8,8 @@ use oracles::catalog_cases::{
 };
 use serde_json::{Value, json};
 
-/// The fewest cases that issue 16 wants.
-const FEWEST: usize = 150;
+/// Fewer cases than this mean that a file of cases is missing.
+const FEWEST: usize = 600;
 
 fn recordings() -> Result<Vec<(String, Vec<CatalogCase>, CatalogRecording)>> {
     let mut all = Vec::new();

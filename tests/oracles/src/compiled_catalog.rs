@@ -1,11 +1,14 @@
 //! Our compiler's answers to cases: [`compile_case`].
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use compiler::{
     ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm, EnvironmentSettings,
+    ExportSearchError, ExportedResource, ExportedResources,
 };
+use evaluator::{CollectorQuery, SourceLocation};
 use local_commands::environment::{EnvironmentFiles, EnvironmentOnDisk};
 use lookup::HieraSettings;
 use pcore::{Hash, Value};
@@ -42,12 +45,12 @@ pub fn compile_case(case: &CatalogCase) -> Result<CatalogAnswer> {
 /// The environment in the tree of a case.
 pub fn environment_of(root: &Path, has_storeconfigs: bool) -> Result<CompilerEnvironment> {
     let directory = root.join("environments/production");
-    let on_disk = EnvironmentOnDisk {
-        name: "production".to_owned(),
-        modulepath: vec![directory.join("modules"), root.join("library")],
-        hiera_config: root.join("global/hiera.yaml"),
-        root: directory.clone(),
-    };
+    let on_disk = EnvironmentOnDisk::open(
+        "production",
+        &directory,
+        &[root.join("library")],
+        &root.join("global/hiera.yaml"),
+    )?;
     let settings = EnvironmentSettings {
         name: on_disk.name.clone(),
         hiera: HieraSettings {
@@ -93,6 +96,7 @@ fn request_of(case: &CatalogCase) -> Result<CompileRequest> {
         parameters: plain_hash(&parameters),
         version: Value::Int(0),
         code_id: None,
+        exports: case.exports.clone().map(exports_of),
         catalog_uuid: String::new(),
     })
 }
@@ -106,7 +110,12 @@ fn classes_of(classes: Option<&Json>) -> Result<Vec<ClassifiedClass>> {
         None | Some(Json::Null) => Ok(Vec::new()),
         Some(Json::Array(names)) => names
             .iter()
-            .map(|name| Ok(class(name.as_str().context("a class has no name")?, &Json::Null)))
+            .map(|name| {
+                Ok(class(
+                    name.as_str().context("a class has no name")?,
+                    &Json::Null,
+                ))
+            })
             .collect(),
         Some(Json::Object(classes)) => Ok(classes
             .iter()
@@ -114,6 +123,52 @@ fn classes_of(classes: Option<&Json>) -> Result<Vec<ClassifiedClass>> {
             .collect()),
         Some(other) => bail!("{other} are no classes"),
     }
+}
+
+fn exports_of(resources: Vec<Json>) -> Arc<dyn ExportedResources> {
+    Arc::new(RecordedExports { resources })
+}
+
+/// Exported resources of other nodes, as a case names them.
+struct RecordedExports {
+    resources: Vec<Json>,
+}
+
+impl ExportedResources for RecordedExports {
+    fn search(
+        &self,
+        _: &str,
+        type_name: &str,
+        query: Option<&CollectorQuery>,
+    ) -> std::result::Result<Vec<ExportedResource>, ExportSearchError> {
+        let resources = self.resources.iter();
+        let resources = resources.filter(|resource| resource["type"] == type_name);
+        let resources = resources.map(|resource| ExportedResource {
+            certname: resource["certname"].as_str().unwrap_or("other").to_owned(),
+            title: resource["title"].as_str().unwrap_or_default().to_owned(),
+            parameters: resource["parameters"]
+                .as_object()
+                .map(plain_hash)
+                .unwrap_or_default(),
+            tags: texts(&resource["tags"]),
+            location: SourceLocation {
+                file: resource["file"].as_str().map(Into::into),
+                line: resource["line"]
+                    .as_u64()
+                    .and_then(|line| line.try_into().ok())
+                    .unwrap_or_default(),
+                column: 0,
+            },
+        });
+        Ok(resources
+            .filter(|resource| query.is_none_or(|query| resource.is_accepted_by(query)))
+            .collect())
+    }
+}
+
+fn texts(list: &Json) -> Vec<String> {
+    let texts = list.as_array().into_iter().flatten();
+    texts.filter_map(Json::as_str).map(str::to_owned).collect()
 }
 
 fn hash(map: &Map<String, Json>) -> Value {

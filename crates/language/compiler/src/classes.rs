@@ -18,7 +18,7 @@ use crate::catalog::{
 use crate::compilation::Compilation;
 use crate::defaults::CONTAINMENT_DEPTH_MAX;
 use crate::environment::ClassDefinition;
-use crate::error::error_at;
+use crate::error::{error_at, fail_at};
 use crate::names::{definition_name, reference_name};
 use crate::scope::{CompileScope, ScopeKind, SourceRecord};
 
@@ -135,7 +135,8 @@ impl Compilation<'_> {
             Some(parent) => Ok(parent),
             None => Err(error_at(
                 format!(
-                    "Could not find parent resource type '{parent}' of type hostclass in {}",
+                    "Could not find parent resource type '{}' of type hostclass in {}",
+                    class.written_parent,
                     self.environment.name()
                 ),
                 &class.code.location(),
@@ -185,7 +186,8 @@ impl Compilation<'_> {
             return unwind;
         };
         let location = self.state().catalog.resource(id).location.clone();
-        let text = format!("Evaluation Error: Error while evaluating a Resource Statement, {inner}");
+        let text =
+            format!("Evaluation Error: Error while evaluating a Resource Statement, {inner}");
         let mut error = error_at(text, &location);
         error.hints = inner.hints;
         error.payload = inner.payload;
@@ -254,13 +256,15 @@ impl Compilation<'_> {
         let scope = self.open_scope(evaluator, id, code, inherited)?;
         if code.kind == ScopeKind::Class {
             let mut state = self.state();
-            state.catalog.add_class(&code.name);
+            // names of classes are valid tags
+            let _ = state.catalog.add_class(&code.name);
             state.class_scopes.insert(Arc::clone(&code.name), scope);
         }
         let variables = self.set_parameters(evaluator, id, scope, code)?;
         if code.kind == ScopeKind::Class {
             self.add_edge_from_stage(id)?;
         }
+        self.check_reserved_parameters(id, &code.code)?;
         evaluator.run_catalog_code(&code.code, &variables, None)
     }
 
@@ -330,7 +334,7 @@ impl Compilation<'_> {
             module: Some(Arc::clone(&code.module)),
         });
         drop(state);
-        let variables = evaluator.open_scope(&code.code, &around, scope, Some(built_in));
+        let variables = evaluator.open_scope(&code.code, &around, scope, built_in, false);
         self.state().scope_mut(scope).variables = variables;
         Ok(scope)
     }
@@ -517,6 +521,19 @@ impl Compilation<'_> {
         }
         let label = self.state().catalog.resource(id).to_string();
         evaluator.parameter_mismatch(code, &label, &given)
+    }
+
+    /// Refuses parameters with the names of variables that only the server sets.
+    fn check_reserved_parameters(&self, id: ResourceId, code: &CatalogCode) -> EvalResult<()> {
+        let reserved = ["trusted", "facts", "server_facts"];
+        match reserved.iter().find(|name| code.parameter(name).is_some()) {
+            None => Ok(()),
+            Some(name) => {
+                let location = self.state().catalog.resource(id).location.clone();
+                let text = format!("Attempt to assign to a reserved variable name: '{name}'");
+                fail_at(text, &location)
+            }
+        }
     }
 
     fn add_edge_from_stage(&self, id: ResourceId) -> EvalResult<()> {

@@ -23,6 +23,8 @@ pub(crate) struct Collector {
     kind: CollectorKind,
     /// The collected resources, in order.
     pub(crate) collected: IndexSet<ResourceId>,
+    /// Resources of other nodes that the collector added to the catalog.
+    foreign: Vec<ResourceId>,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,7 @@ impl Compilation<'_> {
         state.collectors.push(Collector {
             kind,
             collected: IndexSet::new(),
+            foreign: Vec::new(),
         });
         state.active_collectors.push(index);
         index
@@ -93,7 +96,8 @@ impl Compilation<'_> {
         Ok(has_found)
     }
 
-    fn evaluate_collector(&self, _: &mut Evaluator<'_>, index: u32) -> EvalResult<bool> {
+    fn evaluate_collector(&self, evaluator: &mut Evaluator<'_>, index: u32) -> EvalResult<bool> {
+        self.collect_from_others(evaluator, index)?;
         let (new, change) = {
             let mut guard = self.state();
             let state = &mut *guard;
@@ -114,6 +118,31 @@ impl Compilation<'_> {
             self.override_collected(&new, &attributes, scope, &location)?;
         }
         Ok(!new.is_empty())
+    }
+
+    /// Adds the exported resources of other nodes, so that the collector finds them.
+    fn collect_from_others(&self, evaluator: &mut Evaluator<'_>, index: u32) -> EvalResult<()> {
+        if self.request.exports.is_none() || !self.environment.settings.storeconfigs {
+            return Ok(());
+        }
+        let (type_name, query, scope) = {
+            let state = self.state();
+            match &state.collectors[index as usize].kind {
+                CollectorKind::Query {
+                    type_name,
+                    is_exported: true,
+                    query,
+                    scope,
+                    ..
+                } => (Arc::clone(type_name), query.clone(), *scope),
+                _ => return Ok(()),
+            }
+        };
+        let wanted = (&type_name, query.as_ref());
+        let new = self.add_exported_of_others(evaluator, wanted, scope)?;
+        let mut state = self.state();
+        state.collectors[index as usize].foreign.extend(new);
+        Ok(())
     }
 
     fn override_collected(
@@ -196,12 +225,14 @@ impl CompileState {
             } => {
                 let ids = self.catalog.of_type(type_name).iter().copied();
                 let ids = ids.filter(|id| *id >= MAIN);
-                ids.filter(|id| {
+                let own = ids.filter(|id| {
                     let resource = self.catalog.resource(*id);
                     (!is_exported || resource.is_exported)
-                        && query.as_ref().is_none_or(|query| self.accepts(query, resource))
-                })
-                .collect()
+                        && query
+                            .as_ref()
+                            .is_none_or(|query| self.accepts(query, resource))
+                });
+                own.chain(collector.foreign.iter().copied()).collect()
             }
             CollectorKind::Realize { missing } => {
                 let mut found = Vec::new();

@@ -23,9 +23,7 @@ use crate::catalog::{
 };
 use crate::collectors::Collector;
 use crate::defaults;
-use crate::environment::{
-    ClassDefinition, CompilerEnvironment, DefinedType, ManifestDefinitions,
-};
+use crate::environment::{ClassDefinition, CompilerEnvironment, DefinedType, ManifestDefinitions};
 use crate::error::CompileError;
 use crate::overrides::PendingOverride;
 use crate::request::{CompileLog, CompileRequest, CompiledCatalog};
@@ -121,6 +119,8 @@ pub(crate) struct CompileState {
     /// Overrides of resources that are not declared yet, by type and title.
     pub(crate) pending_overrides: IndexMap<(Arc<str>, Arc<str>), Vec<PendingOverride>>,
     pub(crate) relationships: Vec<CatalogRelationship>,
+    /// Certnames of the nodes that export the collected resources.
+    pub(crate) collected_exports: HashMap<ResourceId, String>,
     pub(crate) known_classes: HashMap<String, Option<Arc<ClassDefinition>>>,
     pub(crate) known_defined_types: HashMap<String, Option<Arc<DefinedType>>>,
     /// Manifests of modules whose functions and types are known, by their keys.
@@ -156,7 +156,7 @@ impl<'e> Compilation<'e> {
     }
 
     fn run(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
-        self.set_top_variables(evaluator);
+        self.set_top_variables(evaluator)?;
         self.load_site(evaluator)?;
         self.add_first_resources()?;
         self.evaluate_main(evaluator)?;
@@ -166,11 +166,20 @@ impl<'e> Compilation<'e> {
         self.finish(evaluator)
     }
 
-    fn set_top_variables(&self, evaluator: &mut Evaluator<'_>) {
+    fn set_top_variables(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
         let request = self.request;
         for (name, value) in request.facts.iter().chain(request.parameters.iter()) {
-            if let Some(name) = name.as_str() {
-                evaluator.set_global(name, value.clone());
+            match name.as_str() {
+                Some(name @ ("facts" | "trusted" | "server_facts")) => {
+                    return evaluator::raise(format!(
+                        "Attempt to assign to a reserved variable name: '{name}'"
+                    ));
+                }
+                Some(name @ ("title" | "name" | "module_name")) => {
+                    return evaluator::raise(format!("Cannot reassign variable '${name}'"));
+                }
+                Some(name) => evaluator.set_global(name, value.clone()),
+                None => {}
             }
         }
         let environment = Value::from(self.environment.name());
@@ -179,20 +188,28 @@ impl<'e> Compilation<'e> {
             ("trusted", Value::hash(request.trusted.clone())),
             ("server_facts", Value::hash(request.server_facts.clone())),
             ("facts", Value::hash(request.facts.clone())),
+            ("title", Value::from("main")),
+            ("name", Value::from("main")),
+            ("module_name", Value::from("")),
         ] {
             evaluator.set_global(name, value);
         }
+        Ok(())
     }
 
     fn load_site(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
         let name = self.environment.name();
-        let site = self.environment.site(evaluator).map_err(|unwind| match *unwind {
-            EvalUnwind::Error(mut error) => {
-                error.message = format!("Could not parse for environment {name}: {}", error.message);
-                Box::new(EvalUnwind::Error(error))
-            }
-            other => Box::new(other),
-        })?;
+        let site = self
+            .environment
+            .site(evaluator)
+            .map_err(|unwind| match *unwind {
+                EvalUnwind::Error(mut error) => {
+                    error.message =
+                        format!("Could not parse for environment {name}: {}", error.message);
+                    Box::new(EvalUnwind::Error(error))
+                }
+                other => Box::new(other),
+            })?;
         for manifest in site.iter() {
             evaluator.register_manifest(&manifest.manifest, None)?;
         }
@@ -208,10 +225,13 @@ impl<'e> Compilation<'e> {
             state.add_first("Stage", "main", ResourceKind::Native(stage_type));
         }
         for class in &self.request.classes {
-            state.catalog.add_class(&class.name.as_str().into());
+            if let Err(error) = state.catalog.add_class(&class.name.as_str().into()) {
+                return evaluator::raise(error.to_string());
+            }
         }
         let settings = state.add_first("Class", "Settings", ResourceKind::Class(None));
-        state.catalog.add_class(&"settings".into());
+        // a name without special characters is a valid tag
+        let _ = state.catalog.add_class(&"settings".into());
         state.catalog.add_edge(ResourceId(0), settings);
         let main = state.add_first("Class", "main", ResourceKind::Class(None));
         state.catalog.add_edge(ResourceId(0), main);
@@ -281,6 +301,7 @@ impl CompileState {
             alternatives: HashMap::new(),
             pending_overrides: IndexMap::new(),
             relationships: Vec::new(),
+            collected_exports: HashMap::new(),
             known_classes: HashMap::new(),
             known_defined_types: HashMap::new(),
             registered_manifests: HashSet::new(),

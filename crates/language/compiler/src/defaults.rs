@@ -34,3 +34,6 @@ pub const ERRORS_MAX: usize = 20;
 
 /// Log messages that a compilation keeps.
 pub const LOGS_MAX: usize = 1_000;
+
+/// Depth of directories below the providers of a resource type; all modules in the field have one.
+pub const PROVIDER_DEPTH_MAX: usize = 4;

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use evaluator::{EvalResult, Evaluator};
+use evaluator::{EvalResult, Evaluator, NodeHost, SourceLocation};
 
 use crate::catalog::ResourceKind;
 use crate::compilation::Compilation;
@@ -115,24 +115,57 @@ impl Compilation<'_> {
         evaluator.register_manifest(&manifest.manifest, manifest.module.as_deref())
     }
 
-    /// Refuses classes and defined types that the site manifest defines twice.
+    /// Refuses classes, defined types and node blocks that the site manifest defines twice.
     pub(crate) fn check_definitions_unique(
         &self,
         site: &[Arc<ManifestDefinitions>],
     ) -> EvalResult<()> {
-        let mut seen = HashMap::new();
+        let mut seen: HashMap<String, (SourceLocation, bool)> = HashMap::new();
         for manifest in site {
-            let classes = manifest.classes.iter().map(|it| ("Class", &it.name, &it.code));
-            let types = manifest.defined_types.iter().map(|it| ("Definition", &it.name, &it.code));
-            for (kind, name, code) in classes.chain(types) {
-                let Some(first) = seen.insert(Arc::clone(name), code.location()) else {
+            let classes = manifest.classes.iter().map(|it| (true, &it.name, &it.code));
+            let types = manifest.defined_types.iter();
+            let types = types.map(|it| (false, &it.name, &it.code));
+            for (is_class, name, code) in classes.chain(types) {
+                let known = seen.insert(name.to_string(), (code.location(), is_class));
+                let Some((first, was_class)) = known else {
                     continue;
                 };
-                let text = format!(
-                    "{kind} '{name}' is already defined at {}; cannot redefine",
-                    location_text(&first)
-                );
+                let place = location_text(&first);
+                let text = match (is_class, was_class) {
+                    (true, true) => {
+                        format!("Class '{name}' is already defined {place}; cannot redefine")
+                    }
+                    (false, false) => {
+                        format!("Definition '{name}' is already defined {place}; cannot redefine")
+                    }
+                    (false, true) => format!(
+                        "'{name}' is already defined {place} as a class; cannot redefine as a definition"
+                    ),
+                    (true, false) => format!(
+                        "'{name}' is already defined {place} as a definition; cannot redefine as a class"
+                    ),
+                };
                 return fail_at(text, &code.location());
+            }
+        }
+        self.check_nodes_unique(site)
+    }
+
+    fn check_nodes_unique(&self, site: &[Arc<ManifestDefinitions>]) -> EvalResult<()> {
+        let mut seen: HashMap<String, SourceLocation> = HashMap::new();
+        for node in site.iter().flat_map(|manifest| &manifest.nodes) {
+            for host in &node.hosts {
+                let name = match host {
+                    NodeHost::Name(name) => name.to_string(),
+                    NodeHost::Default => "default".to_owned(),
+                    NodeHost::Pattern(_) => continue,
+                };
+                let location = node.code.location();
+                if let Some(first) = seen.insert(name.clone(), location.clone()) {
+                    let place = location_text(&first);
+                    let text = format!("Node '{name}' is already defined {place}; cannot redefine");
+                    return fail_at(text, &location);
+                }
             }
         }
         Ok(())

@@ -7,6 +7,7 @@
 //! environment, so definitions are found by their names alone.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use evaluator::{
@@ -15,7 +16,11 @@ use evaluator::{
 };
 use lookup::{DataFileCache, HieraSettings, LookupFiles};
 use pcore::Value;
+
+use crate::names::definition_name;
+use crate::native_types;
 use resource_types::ResourceType;
+use syntax::ModuleLocation;
 
 /// Code of an environment, shared by threads.
 pub trait EnvironmentCode: CodeSource + LookupFiles + Send + Sync {
@@ -65,7 +70,10 @@ type FileKey = (Option<Arc<str>>, String);
 pub(crate) struct ClassDefinition {
     /// Name in lower case.
     pub(crate) name: Arc<str>,
+    /// Name of the class that it inherits, in lower case.
     pub(crate) parent: Option<Arc<str>>,
+    /// The same as written, for messages.
+    pub(crate) written_parent: Arc<str>,
     pub(crate) code: CatalogCode,
     /// Module of the manifest; empty for the site manifest.
     pub(crate) module: Arc<str>,
@@ -125,6 +133,21 @@ impl CompilerEnvironment {
         &self.settings.name
     }
 
+    /// True if the module stdlib of the environment has a function, in Puppet or in Ruby.
+    pub(crate) fn stdlib_has(&self, function: &str) -> bool {
+        let path = function.replace("::", "/");
+        let own = path.strip_prefix("stdlib/").unwrap_or(&path);
+        let files = [
+            format!("lib/puppet/functions/{path}.rb"),
+            format!("lib/puppet/parser/functions/{path}.rb"),
+            format!("functions/{own}.pp"),
+        ];
+        files.iter().any(|path| {
+            let file = CodeSource::read(self, CodeOwner::Module("stdlib"), path);
+            matches!(file, Ok(Some(_)))
+        })
+    }
+
     /// The manifests of the site, parsed at the first use.
     pub(crate) fn site(
         &self,
@@ -139,7 +162,7 @@ impl CompilerEnvironment {
         };
         let mut site = Vec::with_capacity(files.len());
         for file in &files {
-            let manifest = evaluator.parse_manifest(file)?;
+            let manifest = evaluator.parse_manifest(file, None)?;
             site.push(Arc::new(ManifestDefinitions::new(manifest, None)));
         }
         let site: Arc<[_]> = site.into();
@@ -159,11 +182,17 @@ impl CompilerEnvironment {
         if let Some(known) = read(&self.module_manifests).get(&key) {
             return Ok(known.clone());
         }
-        let file = CodeSource::read(self, CodeOwner::Module(module), &format!("manifests/{path}.pp"));
+        let below = format!("manifests/{path}.pp");
+        let file = CodeSource::read(self, CodeOwner::Module(module), &below);
         let found = match file {
             Ok(Some(file)) => {
-                let manifest = evaluator.parse_manifest(&file)?;
-                Some(Arc::new(ManifestDefinitions::new(manifest, Some(module.into()))))
+                let location =
+                    ModuleLocation::in_module(Path::new(&*file.path), module, Path::new(&below));
+                let manifest = evaluator.parse_manifest(&file, location.as_ref())?;
+                Some(Arc::new(ManifestDefinitions::new(
+                    manifest,
+                    Some(module.into()),
+                )))
             }
             Ok(None) => None,
             Err(error) => return evaluator::raise(error.to_string()),
@@ -177,35 +206,9 @@ impl CompilerEnvironment {
         if let Some(known) = read(&self.resource_types).get(name) {
             return Ok(known.clone());
         }
-        let found = self.load_native_type(name)?;
+        let found = native_types::load(self, name)?;
         write(&self.resource_types).insert(name.to_owned(), found.clone());
         Ok(found)
-    }
-
-    /// Types that `puppet generate types` wrote come first, then those of Puppet, then those that
-    /// modules define in Ruby.
-    fn load_native_type(&self, name: &str) -> EvalResult<Option<Arc<ResourceType>>> {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if name.is_empty() || !name.chars().all(is_name) {
-            return Ok(None);
-        }
-        let generated = format!(".resource_types/{name}.pp");
-        match CodeSource::read(self, CodeOwner::Environment, &generated) {
-            Ok(Some(file)) => {
-                let text = String::from_utf8_lossy(&file.bytes);
-                let source = Arc::new(syntax::SourceText::new(Some(&file.path), &*text));
-                return match resource_types::read_generated_type(&source) {
-                    Ok(ty) => Ok(Some(Arc::new(ty))),
-                    Err(error) => evaluator::raise(error.to_string()),
-                };
-            }
-            Ok(None) => {}
-            Err(error) => return evaluator::raise(error.to_string()),
-        }
-        if let Some(ty) = resource_types::core_type(name) {
-            return Ok(Some(Arc::clone(ty)));
-        }
-        Ok(None)
     }
 }
 
@@ -215,7 +218,8 @@ impl ManifestDefinitions {
         let classes = manifest.classes().into_iter().map(|class| {
             Arc::new(ClassDefinition {
                 name: class.name,
-                parent: class.parent,
+                parent: class.parent.as_deref().map(|it| definition_name(it).into()),
+                written_parent: class.parent.unwrap_or_default(),
                 code: class.code,
                 module: Arc::clone(&owner),
             })

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use pcore::{Hash, Value};
 use resource_types::{METAPARAMETERS, Metaparameter};
 
-use crate::catalog::{ResourceId, ResourceKind, ResourceParameter};
+use crate::catalog::{ResourceId, ResourceKind, ResourceParameter, flat_texts};
 use crate::compilation::{Compilation, CompileState, MAIN};
 use crate::defaults::ERRORS_MAX;
 use crate::error::{error_at, location_text};
@@ -20,7 +20,12 @@ use crate::relationships::CatalogReference;
 impl Compilation<'_> {
     pub(crate) fn finish(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
         self.evaluate_relationships()?;
-        let ids: Vec<ResourceId> = self.state().catalog.ids().filter(|id| *id >= MAIN).collect();
+        let ids: Vec<ResourceId> = self
+            .state()
+            .catalog
+            .ids()
+            .filter(|id| *id >= MAIN)
+            .collect();
         let mut errors = Vec::new();
         for id in &ids {
             self.apply_pending_overrides(*id)?;
@@ -33,7 +38,8 @@ impl Compilation<'_> {
             }
         }
         self.fail_with(errors)?;
-        self.state().inherit_metaparameters();
+        let aliased = self.state().inherit_metaparameters();
+        self.add_inherited_aliases(&aliased)?;
         self.check_overrides_used()?;
         self.check_realized()?;
         self.check_references(&ids)
@@ -50,6 +56,23 @@ impl Compilation<'_> {
             .map(|error| error.to_string())
             .collect();
         Err(first.into())
+    }
+
+    /// Adds the aliases that resources got from their containers.
+    fn add_inherited_aliases(&self, ids: &[ResourceId]) -> EvalResult<()> {
+        let mut state = self.state();
+        for id in ids {
+            let mut names = Vec::new();
+            if let Some(alias) = state.catalog.resource(*id).value("alias") {
+                flat_texts(&alias, &mut names);
+            }
+            for name in names {
+                if let Err(error) = state.catalog.add_alias(*id, &[Some(name)]) {
+                    return raise(error.to_string());
+                }
+            }
+        }
+        Ok(())
     }
 
     fn apply_pending_overrides(&self, id: ResourceId) -> EvalResult<()> {
@@ -168,9 +191,7 @@ impl Compilation<'_> {
         };
         let text = text.unwrap_or_else(|| value.to_string());
         let message = match split_reference(&text) {
-            None => format!(
-                "No title provided and {text:?} is not a valid resource reference"
-            ),
+            None => format!("No title provided and {text:?} is not a valid resource reference"),
             Some((type_name, title)) => {
                 let type_name = reference_name(type_name);
                 let title = match *type_name == *"Class" {
@@ -202,8 +223,9 @@ impl CompileState {
     }
 
     /// Metaparameters and tags of containers reach what they contain, from Class[main] down, as far
-    /// as the edges of containment lead.
-    fn inherit_metaparameters(&mut self) {
+    /// as the edges of containment lead. Returns the resources that got an alias.
+    fn inherit_metaparameters(&mut self) -> Vec<ResourceId> {
+        let mut aliased = Vec::new();
         let mut values: HashMap<ResourceId, IndexMap<&'static str, Value>> = HashMap::new();
         let mut queue = VecDeque::from([MAIN]);
         let mut seen = HashSet::new();
@@ -218,6 +240,14 @@ impl CompileState {
             let tags = self.catalog.resource(source).tags.clone();
             for target in self.catalog.contents(source).to_vec() {
                 if !inherited.is_empty() {
+                    let had_alias = self
+                        .catalog
+                        .resource(target)
+                        .parameters
+                        .contains_key("alias");
+                    if !had_alias && inherited.contains_key("alias") {
+                        aliased.push(target);
+                    }
                     let merged = self.inherit(target, &inherited);
                     values.insert(target, merged);
                 }
@@ -225,6 +255,7 @@ impl CompileState {
                 queue.push_back(target);
             }
         }
+        aliased
     }
 
     fn metaparameters(&self, id: ResourceId) -> IndexMap<&'static str, Value> {

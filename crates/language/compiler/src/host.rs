@@ -5,8 +5,8 @@ use std::sync::Arc;
 use evaluator::function::{CallArguments, NativeFunction};
 use evaluator::{
     AttributeLookup, CatalogHost, CatalogRelationship, CodeBlock, CodeSource, CollectorDeclaration,
-    EvalResult, EvaluationHost, Evaluator, LogLevel, RelationshipOperand, ResourceChange,
-    ResourceDeclaration, SourceLocation, VariableScope,
+    EvalError, EvalResult, EvalUnwind, EvaluationHost, Evaluator, LogLevel, RelationshipOperand,
+    ResourceChange, ResourceDeclaration, SourceLocation, VariableScope,
 };
 use lookup::context_type;
 use pcore::{PuppetTimestamp, Type, TypeKind, Value};
@@ -25,7 +25,7 @@ impl EvaluationHost for Compilation<'_> {
 
     fn function(&self, name: &str) -> Option<&'static NativeFunction> {
         let found = stdlib::function(name)?;
-        self.code().module("stdlib").map(|_| found)
+        self.environment.stdlib_has(name).then_some(found)
     }
 
     fn stands_in_for(&self, name: &str) -> bool {
@@ -82,7 +82,13 @@ impl EvaluationHost for Compilation<'_> {
 
     fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> EvalResult {
         let files = self.environment.code.as_files();
-        self.lookup.call(files, evaluator, call)
+        let found = self.lookup.call(files, evaluator, call);
+        found.map_err(|unwind| match *unwind {
+            EvalUnwind::Error(error) if error.message.contains(NOT_FOUND) => {
+                without_place(error).into()
+            }
+            other => Box::new(other),
+        })
     }
 
     fn catalog(&self) -> Option<&dyn CatalogHost> {
@@ -161,7 +167,9 @@ impl CatalogHost for Compilation<'_> {
             _ => {
                 let defaults = state.defaults(resource.scope, &resource.type_name);
                 let default = defaults.get(name);
-                default.map(|default| default.value.clone()).unwrap_or_default()
+                default
+                    .map(|default| default.value.clone())
+                    .unwrap_or_default()
             }
         };
         Ok(AttributeLookup::Value(value))
@@ -183,9 +191,7 @@ impl CatalogHost for Compilation<'_> {
             Value::Str(text) => self.is_name_defined(evaluator, text),
             Value::Type(ty) => match ty.kind() {
                 TypeKind::Type(Some(inner)) => match inner.kind() {
-                    TypeKind::Class(Some(name)) => {
-                        Ok(self.find_class(evaluator, name)?.is_some())
-                    }
+                    TypeKind::Class(Some(name)) => Ok(self.find_class(evaluator, name)?.is_some()),
                     TypeKind::Resource {
                         type_name: Some(name),
                         ..
@@ -232,11 +238,28 @@ impl Compilation<'_> {
             _ => {}
         }
         if let Some((type_name, title)) = split_reference(name) {
-            return Ok(self.find_resource(&reference_name(type_name), title)?.is_some());
+            return Ok(self
+                .find_resource(&reference_name(type_name), title)?
+                .is_some());
         }
         Ok(self.find_type(evaluator, name)?.is_some()
             || self.find_class(evaluator, name)?.is_some())
     }
+}
+
+/// Part of the message for a key without a value, which has no place in Puppet.
+const NOT_FOUND: &str = "did not find a value for";
+
+/// Moves the place of an error to its hints.
+fn without_place(mut error: EvalError) -> EvalError {
+    if let Some(place) = error.location.replace(SourceLocation::default())
+        && place.line > 0
+    {
+        error
+            .hints
+            .push(format!("the key was looked up at {place}"));
+    }
+    error
 }
 
 /// True if a resource may have an attribute.

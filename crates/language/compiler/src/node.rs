@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use evaluator::{
-    CatalogScopeId, EvalResult, Evaluator, NodeHost, ResourceAttribute, SourceLocation,
-    VariableScope, raise,
+    BuiltInVariables, CatalogScopeId, EvalResult, Evaluator, NodeHost, ResourceAttribute,
+    SourceLocation, VariableScope, raise,
 };
+
+use pcore::{Hash, Value};
 
 use crate::catalog::{CatalogResource, ResourceKind, ResourceSource};
 use crate::classes::unknown_class;
@@ -33,7 +35,7 @@ impl Compilation<'_> {
                 self.request.certname
             ));
         };
-        let (id, scope, source) = {
+        let scope = {
             let mut state = self.state();
             let source = state.source_named(&format!("node {name}"), None);
             let kind = ResourceKind::Node(Arc::clone(node));
@@ -47,13 +49,21 @@ impl Compilation<'_> {
             let id = self.add_resource(CatalogScopeId::TOP, resource)?;
             let mut state = self.state();
             state.add_scope_tags(id);
-            state.catalog.add_class(&name.as_str().into());
+            if let Err(error) = state.catalog.add_class(&name.as_str().into()) {
+                return raise(error.to_string());
+            }
             let scope = state.add_scope(node_scope(source, id));
             state.node_scope = scope;
-            (id, scope, source)
+            scope
         };
-        let _ = (id, source);
-        let variables = evaluator.open_scope(&node.code, &VariableScope::top(), scope, None);
+        let built_in = BuiltInVariables {
+            title: Value::from(name.as_str()),
+            name: Value::from(name.as_str()),
+            module_name: Some(Value::from("")),
+            caller_module_name: Some(Value::from("")),
+        };
+        let top = VariableScope::top();
+        let variables = evaluator.open_scope(&node.code, &top, scope, built_in, true);
         self.state().scope_mut(scope).variables = variables.clone();
         evaluator.run_catalog_code(&node.code, &variables, groups)
     }
@@ -77,7 +87,12 @@ impl Compilation<'_> {
                 }
                 continue;
             }
-            let attributes = class.parameters.iter().map(|(name, value)| ResourceAttribute {
+            // Puppet looks the parameters up by the name of the class, which is lower case
+            let parameters = match *class.name == *found.name {
+                true => class.parameters.clone(),
+                false => Hash::new(),
+            };
+            let attributes = parameters.iter().map(|(name, value)| ResourceAttribute {
                 name: name.to_string().into(),
                 value: value.clone(),
                 is_added: false,
@@ -109,7 +124,11 @@ fn choose<'n>(
     nodes: &[&'n Arc<NodeDefinition>],
     certname: &str,
 ) -> EvalResult<Option<(&'n Arc<NodeDefinition>, String, Option<MatchGroups>)>> {
-    let hosts = || nodes.iter().flat_map(|node| node.hosts.iter().map(move |host| (*node, host)));
+    let hosts = || {
+        nodes
+            .iter()
+            .flat_map(|node| node.hosts.iter().map(move |host| (*node, host)))
+    };
     for (node, host) in hosts() {
         if matches!(host, NodeHost::Name(name) if **name == *certname) {
             return Ok(Some((node, certname.to_owned(), None)));
@@ -142,7 +161,9 @@ fn pattern_name(source: &str) -> String {
     let mut text = String::new();
     let mut rest = lower.as_str();
     while let Some(start) = rest.find("(?") {
-        let end = rest[start..].find(')').map_or(rest.len(), |end| start + end + 1);
+        let end = rest[start..]
+            .find(')')
+            .map_or(rest.len(), |end| start + end + 1);
         text.push_str(&rest[..start]);
         for letter in rest[start..end].chars() {
             match letter {
@@ -169,7 +190,10 @@ mod tests {
 
     #[test]
     fn patterns_have_names_of_letters() {
-        assert_eq!(pattern_name(r"^web\d+\.Example$"), "__node_regexp__webd.example");
+        assert_eq!(
+            pattern_name(r"^web\d+\.Example$"),
+            "__node_regexp__webd.example"
+        );
         assert_eq!(pattern_name("a(?=b)c"), "__node_regexp__aLPQUEQbRPc");
     }
 }

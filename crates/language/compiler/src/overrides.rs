@@ -4,12 +4,14 @@
 
 use std::sync::Arc;
 
-use evaluator::{CatalogScopeId, EvalResult, ResourceAttribute, ResourceChange, SourceLocation, raise};
+use evaluator::{
+    CatalogScopeId, EvalResult, ResourceAttribute, ResourceChange, SourceLocation, raise,
+};
 use indexmap::IndexMap;
 use pcore::Value;
 
 use crate::catalog::{ResourceId, ResourceParameter, ResourceSource};
-use crate::compilation::Compilation;
+use crate::compilation::{Compilation, CompileState};
 use crate::error::{fail_at, location_text};
 use crate::names::reference_name;
 use crate::scope::DefaultAttribute;
@@ -142,8 +144,9 @@ impl Compilation<'_> {
                     true => String::new(),
                     false => format!(" at {place}"),
                 };
+                let owner = state.source_label(current.source);
                 let text = format!(
-                    "Parameter '{}' is already set on {resource}{at}; cannot redefine",
+                    "Parameter '{}' is already set on {resource}{owner}{at}; cannot redefine",
                     attribute.name
                 );
                 return fail_at(text, &attribute.location);
@@ -162,6 +165,16 @@ impl Compilation<'_> {
             Ok(()) => Ok(()),
             Err(error) => raise(error.to_string()),
         }
+    }
+}
+
+impl CompileState {
+    /// ` by class a`: the owner of an attribute in messages, which Puppet shows as an object of
+    /// Ruby. Empty for code outside of classes.
+    fn source_label(&self, source: ResourceSource) -> String {
+        let mut names = self.sources_by_name.iter();
+        let found = names.find(|(_, known)| **known == source);
+        found.map_or_else(String::new, |(name, _)| format!(" by {name}"))
     }
 }
 

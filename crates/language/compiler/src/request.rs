@@ -1,12 +1,15 @@
 //! Input and result of a compilation: [`CompileRequest`], [`CompiledCatalog`].
 
+use std::fmt;
+use std::sync::Arc;
+
 use evaluator::{LogLevel, SourceLocation};
 use pcore::{Hash, Value};
 
-use crate::CatalogDocument;
+use crate::{CatalogDocument, ExportedResources};
 
 /// The node for which a catalog is compiled.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct CompileRequest {
     pub certname: String,
     pub facts: Hash,
@@ -20,8 +23,19 @@ pub struct CompileRequest {
     pub parameters: Hash,
     /// Version of the catalog: seconds of the epoch, or the output of `config_version`.
     pub version: Value,
+    /// Identifier of the code version, as the catalog names it.
     pub code_id: Option<String>,
+    /// Exported resources of other nodes; `None` if there is no source of them.
+    pub exports: Option<Arc<dyn ExportedResources>>,
     pub catalog_uuid: String,
+}
+
+impl fmt::Debug for CompileRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompileRequest")
+            .field("certname", &self.certname)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A class that the classifier assigns to a node.

@@ -28,7 +28,7 @@ impl Compilation<'_> {
             location: declaration.location,
         };
         let is_class = declaration.type_name.eq_ignore_ascii_case("class");
-        let kind = match is_class {
+        let kind = match is_class || declaration.bodies.is_empty() {
             true => None,
             false => match self.find_type(evaluator, &declaration.type_name)? {
                 Some(kind) => Some(kind),
@@ -93,8 +93,7 @@ impl Compilation<'_> {
         let name = Arc::clone(&class.name);
         let kind = ResourceKind::Class(Some(Arc::clone(&class)));
         let owner = (site.scope, source);
-        let mut resource =
-            CatalogResource::new("Class".into(), reference_name(&name), kind, owner);
+        let mut resource = CatalogResource::new("Class".into(), reference_name(&name), kind, owner);
         resource.location = site.location.clone();
         resource.is_declared_class = true;
         self.set_attributes(&mut resource, attributes)?;
@@ -111,10 +110,7 @@ impl Compilation<'_> {
     ) -> EvalResult<()> {
         for attribute in attributes {
             if resource.parameters.contains_key(&attribute.name) {
-                let text = format!(
-                    "Duplicate parameter '{}' for on {resource}",
-                    attribute.name
-                );
+                let text = format!("Duplicate parameter '{}' for on {resource}", attribute.name);
                 return fail_at(text, &resource.location);
             }
             let parameter = ResourceParameter {
@@ -123,7 +119,7 @@ impl Compilation<'_> {
                 location: attribute.location,
             };
             if let Err(error) = resource.set(attribute.name, parameter) {
-                return raise(error.to_string());
+                return fail_at(error.to_string(), &resource.location);
             }
         }
         resource.add_own_tags();
@@ -152,18 +148,24 @@ impl Compilation<'_> {
     ) -> EvalResult<ResourceId> {
         let mut state = self.state();
         if state.catalog.len() >= RESOURCES_MAX {
-            return raise(format!("a catalog may have {RESOURCES_MAX} resources at most"));
+            return raise(format!(
+                "a catalog may have {RESOURCES_MAX} resources at most"
+            ));
         }
-        if let Some(known) = state.catalog.find_exact(&resource.type_name, &resource.title) {
+        if let Some(known) = state
+            .catalog
+            .find_exact(&resource.type_name, &resource.title)
+        {
             let known = &state.catalog.resource(known).location;
             let at = match location_text(known) {
                 place if place.is_empty() => String::new(),
                 place => format!(" at {place}"),
             };
+            let place = location_text(&resource.location);
             let text = format!(
-                "Duplicate declaration: {resource} is already declared{at}; cannot redeclare"
+                "Duplicate declaration: {resource} is already declared{at}; cannot redeclare {place}"
             );
-            return fail_at(text, &resource.location);
+            return raise(text.trim_end().to_owned());
         }
         let is_class = resource.is_class();
         let is_stage = resource.is_stage();

@@ -10,9 +10,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
+use std::path::Path;
 use std::sync::Arc;
 
 use pcore::Type;
+use syntax::ModuleLocation;
 
 use crate::Evaluator;
 use crate::code::{DefinitionCode, LoweredDefinition, LoweredUnit};
@@ -41,8 +43,14 @@ pub(crate) struct LoadedFunction {
     pub(crate) code: u32,
 }
 
-/// A file and the module that owns it.
-type OwnedFile = (SourceFile, Option<Arc<str>>);
+/// A file of code and the names that it may define.
+#[derive(Debug)]
+pub(crate) struct LocatedFile {
+    pub(crate) file: SourceFile,
+    /// Location within a module; `None` for files of the environment.
+    pub(crate) location: Option<ModuleLocation>,
+    owner: Option<Arc<str>>,
+}
 
 #[derive(Debug, Clone)]
 enum AliasState {
@@ -62,6 +70,16 @@ struct PostponedAlias {
     body: Type,
     /// State of the name before the evaluation of the alias.
     before: Option<AliasState>,
+}
+
+impl LocatedFile {
+    fn of_environment(file: SourceFile) -> Self {
+        Self {
+            file,
+            location: None,
+            owner: None,
+        }
+    }
 }
 
 impl DefinitionLoader {
@@ -146,12 +164,10 @@ impl DefinitionLoader {
         &self,
         evaluator: &mut Evaluator<'_>,
         name: &str,
-        file: &SourceFile,
+        located: &LocatedFile,
     ) -> EvalResult<LoadedFunction> {
-        let path = &file.path;
-        let unit = self
-            .parsed
-            .parse_file(file, self.language, evaluator.stack)?;
+        let path = &located.file.path;
+        let unit = self.parse(located, evaluator)?;
         let definition = match unit.definitions.as_slice() {
             [] => {
                 return raise(format!(
@@ -210,14 +226,12 @@ impl DefinitionLoader {
             Some(None) => return Ok(None),
             None => {}
         }
-        let Some(file) = self.read(host.code(), &lower, "types")? else {
+        let Some(located) = self.read(host.code(), &lower, "types")? else {
             self.types.borrow_mut().insert(lower.into(), None);
             return Ok(None);
         };
-        let unit = self
-            .parsed
-            .parse_file(&file, self.language, evaluator.stack)?;
-        let path = &file.path;
+        let unit = self.parse(&located, evaluator)?;
+        let path = &located.file.path;
         let definition = unit
             .definitions
             .iter()
@@ -318,6 +332,16 @@ impl DefinitionLoader {
         }
     }
 
+    fn parse(
+        &self,
+        located: &LocatedFile,
+        evaluator: &Evaluator<'_>,
+    ) -> EvalResult<Arc<LoweredUnit>> {
+        let location = located.location.as_ref();
+        self.parsed
+            .parse_file(&located.file, self.language, location, evaluator.stack)
+    }
+
     /// Sets the state of a type name and returns the earlier state; `None` means not looked up yet.
     fn set_type(&self, key: &Arc<str>, state: Option<AliasState>) -> Option<AliasState> {
         let mut types = self.types.borrow_mut();
@@ -335,7 +359,7 @@ impl DefinitionLoader {
         code: &dyn CodeSource,
         name: &str,
         folder: &str,
-    ) -> EvalResult<Option<SourceFile>> {
+    ) -> EvalResult<Option<LocatedFile>> {
         let Some(path) = path_of(name) else {
             return Ok(None);
         };
@@ -348,7 +372,7 @@ impl DefinitionLoader {
                     Ok(None) if code.module(&path).is_some() => {
                         self.owned(code, &path, &format!("{folder}/init.pp"))
                     }
-                    other => other.map(|file| file.map(|file| (file, None))),
+                    other => other.map(|file| file.map(LocatedFile::of_environment)),
                 }
             }
             Some(("environment", rest)) => code
@@ -356,15 +380,14 @@ impl DefinitionLoader {
                     CodeOwner::Environment,
                     &format!("{folder}/environment/{rest}.pp"),
                 )
-                .map(|file| file.map(|file| (file, None))),
+                .map(|file| file.map(LocatedFile::of_environment)),
             Some((module, rest)) => self.owned(code, module, &format!("{folder}/{rest}.pp")),
         };
         match found {
-            Ok(Some((file, owner))) => {
-                self.owners
-                    .borrow_mut()
-                    .insert(Arc::clone(&file.path), owner);
-                Ok(Some(file))
+            Ok(Some(located)) => {
+                let path = Arc::clone(&located.file.path);
+                self.owners.borrow_mut().insert(path, located.owner.clone());
+                Ok(Some(located))
             }
             Ok(None) => Ok(None),
             Err(error) => raise(error.to_string()),
@@ -376,9 +399,13 @@ impl DefinitionLoader {
         code: &dyn CodeSource,
         module: &str,
         path: &str,
-    ) -> Result<Option<OwnedFile>, crate::host::CodeReadError> {
+    ) -> Result<Option<LocatedFile>, crate::host::CodeReadError> {
         let file = code.read(CodeOwner::Module(module), path)?;
-        Ok(file.map(|file| (file, Some(module.into()))))
+        Ok(file.map(|file| LocatedFile {
+            location: ModuleLocation::in_module(Path::new(&*file.path), module, Path::new(path)),
+            file,
+            owner: Some(module.into()),
+        }))
     }
 
     /// Records the module that owns a file that was read by other means.
@@ -396,6 +423,10 @@ impl DefinitionLoader {
 
     /// True if the code of a unit may refer to functions and types of a module.
     fn sees(&self, code: &dyn CodeSource, caller: &LoweredUnit, module: &str) -> bool {
+        // manifests see all modules
+        if self.language == SourceLanguage::Manifest {
+            return true;
+        }
         let Some(own) = self.module_of(caller) else {
             return true;
         };

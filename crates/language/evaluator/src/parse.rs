@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use syntax::SourceText;
 use syntax::ast::Expr;
+use syntax::{Diagnostic, ModuleLocation, SourceText};
 
 use crate::budget::StackBudget;
 use crate::code::LoweredUnit;
@@ -14,6 +14,11 @@ use crate::defaults::PARSED_FILES_MAX;
 use crate::error::{EvalError, EvalResult, SourceLocation, raise};
 use crate::host::SourceFile;
 use crate::lower::{self, FileScope};
+
+/// Code of mistakes that the grammar does not allow; the others are found in a correct text.
+const SYNTAX_ERROR: &str = "SYNTAX_ERROR";
+/// Puppet's message for a text that ends too early, which has no line.
+const END_OF_INPUT: &str = "Syntax error at end of input";
 
 /// Cache of parsed files, shared by all evaluations of a process.
 #[derive(Debug, Default)]
@@ -44,11 +49,13 @@ impl ParseCache {
         Arc::default()
     }
 
-    /// Parses a file to a unit, or returns the unit that it has already.
+    /// Parses a file to a unit, or returns the unit that it has already. `location` is the file's
+    /// place in its module, which decides the names that a manifest may define.
     pub(crate) fn parse_file(
         &self,
         file: &SourceFile,
         language: SourceLanguage,
+        location: Option<&ModuleLocation>,
         stack: StackBudget,
     ) -> EvalResult<Arc<LoweredUnit>> {
         let key = (Arc::clone(&file.path), language);
@@ -64,7 +71,9 @@ impl ParseCache {
             SourceLanguage::Manifest | SourceLanguage::Plan => FileScope::Top,
             SourceLanguage::Template => FileScope::Local,
         };
-        let unit = text_unit(text, Some(&file.path), language, scope, stack)?;
+        let source = Arc::new(SourceText::new(Some(&file.path), text));
+        let location = location.filter(|_| language == SourceLanguage::Manifest);
+        let unit = source_unit(&source, (language, scope), location, stack)?;
         let mut units = self.lock();
         if units.len() >= PARSED_FILES_MAX {
             forget_some(&mut units);
@@ -115,37 +124,76 @@ pub(crate) fn text_unit(
     stack: StackBudget,
 ) -> EvalResult<Arc<LoweredUnit>> {
     let source = Arc::new(SourceText::new(file, text));
+    source_unit(&source, (language, scope), None, stack)
+}
+
+fn source_unit(
+    source: &Arc<SourceText>,
+    (language, scope): (SourceLanguage, FileScope),
+    location: Option<&ModuleLocation>,
+    stack: StackBudget,
+) -> EvalResult<Arc<LoweredUnit>> {
     let options = syntax::SyntaxOptions {
         epp: language == SourceLanguage::Template,
         tasks: language != SourceLanguage::Manifest,
     };
-    let parsed = syntax::parse(&source, options);
-    let mut errors = parsed.diagnostics.iter().filter(|it| it.is_error());
-    if let Some(first) = errors.next() {
-        let source = parsed.ast.source();
-        let position = source.position(first.span.start);
-        let place = SourceLocation {
-            file: source.name().cloned(),
-            line: position.line,
-            column: position.column,
-        };
-        let mut error = EvalError::preformatted(first.code, first.message.clone(), place);
-        error
-            .hints
-            .extend(first.label.iter().map(ToString::to_string));
-        error
-            .hints
-            .extend(first.help.iter().map(ToString::to_string));
-        for other in errors {
-            let position = source.position(other.span.start);
-            error.hints.push(format!(
-                "also at line {}, column {}: {}",
-                position.line, position.column, other.message
-            ));
-        }
-        return Err(error.into());
+    let parsed = syntax::parse_at(source, options, location);
+    let errors: Vec<&Diagnostic> = parsed
+        .diagnostics
+        .iter()
+        .filter(|it| it.is_error())
+        .collect();
+    match errors.as_slice() {
+        [] => lower::unit(Arc::new(parsed.ast), scope, stack),
+        errors => Err(parse_error(source, language, errors).into()),
     }
-    lower::unit(Arc::new(parsed.ast), scope, stack)
+}
+
+/// The error for a text with mistakes. It shows the first one; several mistakes of a manifest that
+/// are no syntax errors are counted, as Puppet does, and named in the hints.
+#[cold]
+fn parse_error(source: &SourceText, language: SourceLanguage, errors: &[&Diagnostic]) -> EvalError {
+    let first = errors[0];
+    let position = source.position(first.span.start);
+    let mut place = SourceLocation {
+        file: source.name().cloned(),
+        line: position.line,
+        column: position.column,
+    };
+    let is_counted =
+        language == SourceLanguage::Manifest && errors.len() > 1 && first.code != SYNTAX_ERROR;
+    let shown = if is_counted {
+        (place.line, place.column) = (0, 0);
+        let text = format!(
+            "Language validation logged {} errors. Giving up",
+            errors.len()
+        );
+        EvalError::preformatted("ILLEGAL_PROGRAM", text, place)
+    } else {
+        if language == SourceLanguage::Manifest && first.message == END_OF_INPUT {
+            (place.line, place.column) = (0, 0);
+        }
+        EvalError::preformatted(first.code, first.message.clone(), place)
+    };
+    let mut error = shown;
+    error
+        .hints
+        .extend(first.label.iter().map(ToString::to_string));
+    error
+        .hints
+        .extend(first.help.iter().map(ToString::to_string));
+    let others = if is_counted { errors } else { &errors[1..] };
+    for other in others {
+        let position = source.position(other.span.start);
+        error.hints.push(format!(
+            "{}at line {}, column {}: {}",
+            if is_counted { "" } else { "also " },
+            position.line,
+            position.column,
+            other.message
+        ));
+    }
+    error
 }
 
 /// True if a file contains nothing but its single definition.

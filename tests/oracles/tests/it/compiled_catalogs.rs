@@ -17,7 +17,10 @@ fn our_catalogs_are_puppets() -> Result<()> {
     let mut reports = Vec::new();
     let (mut passed, mut failed) = (0, 0);
     for name in catalog_case_files()? {
-        if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
+        if only
+            .as_ref()
+            .is_some_and(|only| !name.contains(only.as_str()))
+        {
             continue;
         }
         let report = check_catalog_cases(&name, answer)?;
@@ -26,7 +29,10 @@ fn our_catalogs_are_puppets() -> Result<()> {
         reports.push(report.to_string());
     }
     if failed > 0 {
-        bail!("{passed} cases agree, {failed} differ:\n{}", reports.join("\n"));
+        bail!(
+            "{passed} cases agree, {failed} differ:\n{}",
+            reports.join("\n")
+        );
     }
     Ok(())
 }

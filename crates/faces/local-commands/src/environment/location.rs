@@ -96,19 +96,47 @@ impl EnvironmentLocation {
         }
         let mut base = vec![codedir.join("modules")];
         base.extend(VENDOR_MODULES.map(PathBuf::from));
-        let configured = read_if_exists(&root.join("environment.conf"))?;
-        let said = configured.as_deref().and_then(modulepath);
-        let said = said.unwrap_or("modules:$basemodulepath");
-        let said = said.replace("$codedir", &codedir.to_string_lossy());
-        let mut modules = Vec::new();
-        for path in said.split(':').filter(|path| !path.is_empty()) {
-            match path {
-                "$basemodulepath" => modules.extend(base.iter().cloned()),
-                path => modules.push(root.join(path)),
-            }
-        }
-        Ok(modules)
+        module_directories(root, codedir, &base)
     }
+}
+
+impl EnvironmentOnDisk {
+    /// The environment in a directory, with the modules that its `environment.conf` names.
+    /// `base_modules` are the directories of `$basemodulepath`.
+    pub fn open(
+        name: &str,
+        root: &Path,
+        base_modules: &[PathBuf],
+        hiera_config: &Path,
+    ) -> Result<Self, CommandFailure> {
+        let codedir = root.parent().and_then(Path::parent).unwrap_or(root);
+        Ok(Self {
+            name: name.to_owned(),
+            root: root.to_owned(),
+            modulepath: module_directories(root, codedir, base_modules)?,
+            hiera_config: hiera_config.to_owned(),
+        })
+    }
+}
+
+/// The directories of modules that `environment.conf` names, or Puppet's own.
+fn module_directories(
+    root: &Path,
+    codedir: &Path,
+    base: &[PathBuf],
+) -> Result<Vec<PathBuf>, CommandFailure> {
+    let settings = read_if_exists(&root.join("environment.conf"))?;
+    let configured = settings.as_deref().and_then(modulepath);
+    let configured = configured.unwrap_or("modules:$basemodulepath");
+    let configured = configured.replace("$codedir", &codedir.to_string_lossy());
+    let mut directories = Vec::new();
+    for path in configured.split(':').filter(|path| !path.is_empty()) {
+        match path {
+            "$basemodulepath" => directories.extend(base.iter().cloned()),
+            path => directories.push(root.join(path)),
+        }
+    }
+    Ok(directories)
 }
 
 /// The `modulepath` of an environment.conf.

@@ -47,7 +47,9 @@ impl EnvironmentFiles {
             path: path.display().to_string(),
             cause: failure.to_string(),
         })?;
-        let manifest = settings.as_deref().and_then(|text| setting(text, "manifest"));
+        let manifest = settings
+            .as_deref()
+            .and_then(|text| setting(text, "manifest"));
         Ok(root.join(manifest.unwrap_or("manifests")))
     }
 }
@@ -69,12 +71,19 @@ fn find_manifests(
         cause,
     };
     if depth_left == 0 {
-        return Err(unreadable("directories are too deep inside each other".to_owned()));
+        return Err(unreadable(
+            "directories are too deep inside each other".to_owned(),
+        ));
     }
     let entries = std::fs::read_dir(directory).map_err(|error| unreadable(error.to_string()))?;
     for entry in entries {
         let path = entry.map_err(|error| unreadable(error.to_string()))?.path();
-        let name = path.file_name().map(|it| it.to_string_lossy().to_lowercase());
+        let name = path
+            .file_name()
+            .map(|it| it.to_string_lossy().to_lowercase());
+        if name.as_ref().is_some_and(|name| name.starts_with('.')) {
+            continue;
+        }
         if path.is_dir() {
             find_manifests(&path, depth_left - 1, paths)?;
         } else if name.is_some_and(|name| name.ends_with(".pp")) {

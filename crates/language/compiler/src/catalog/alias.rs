@@ -24,20 +24,24 @@ impl Catalog {
             flat_texts(&alias.value, &mut aliases);
         }
         for alias in aliases {
-            self.add_alias(id, &[alias])?;
+            self.add_alias(id, &[Some(alias)])?;
         }
         let key = uniqueness_key(self.resource(id))?;
         match key.as_slice() {
             [] => Ok(()),
-            [only] if **only == *self.resource(id).title => Ok(()),
+            [Some(only)] if **only == *self.resource(id).title => Ok(()),
             _ => self.add_alias(id, &key),
         }
     }
 
-    fn add_alias(&mut self, id: ResourceId, key: &[String]) -> Result<(), AliasError> {
+    pub(crate) fn add_alias(
+        &mut self,
+        id: ResourceId,
+        key: &[Option<String>],
+    ) -> Result<(), AliasError> {
         let resource = self.resource(id);
         let type_name = Arc::clone(&resource.type_name);
-        if let [only] = key {
+        if let [Some(only)] = key {
             if **only == *resource.title {
                 return Ok(());
             }
@@ -62,9 +66,15 @@ impl Catalog {
     }
 
     #[cold]
-    fn taken(&self, id: ResourceId, known: ResourceId, key: &[String]) -> AliasError {
+    fn taken(&self, id: ResourceId, known: ResourceId, key: &[Option<String>]) -> AliasError {
         let resource = self.resource(id);
-        let quoted: Vec<String> = key.iter().map(|part| format!("{part:?}")).collect();
+        let quoted: Vec<String> = key
+            .iter()
+            .map(|part| {
+                part.as_ref()
+                    .map_or_else(|| "nil".to_owned(), |it| format!("{it:?}"))
+            })
+            .collect();
         let key = match key.len() {
             1 if resource.parameters.contains_key("alias") => quoted[0].clone(),
             _ => format!("[{}]", quoted.join(", ")),
@@ -94,16 +104,16 @@ impl Catalog {
         native: &ResourceType,
     ) -> Option<ResourceId> {
         let key = native.uniqueness_key::<Value>(title, |_| None).ok()?;
-        let key: Vec<String> = key.iter().map(part_text).collect();
+        let key: Vec<Option<String>> = key.iter().map(part_text).collect();
         match key.as_slice() {
-            [only] => self.find_exact(type_name, only),
+            [Some(only)] => self.find_exact(type_name, only),
             _ => self.by_key.get(&(type_name.into(), key)).copied(),
         }
     }
 }
 
 /// The values of the name variables; empty if the type has none that identify a resource.
-fn uniqueness_key(resource: &CatalogResource) -> Result<Vec<String>, AliasError> {
+fn uniqueness_key(resource: &CatalogResource) -> Result<Vec<Option<String>>, AliasError> {
     match &resource.kind {
         ResourceKind::Native(ty) if ty.is_isomorphic() => {
             let value = |name: &str| {
@@ -119,20 +129,21 @@ fn uniqueness_key(resource: &CatalogResource) -> Result<Vec<String>, AliasError>
             Ok(key.iter().map(part_text).collect())
         }
         ResourceKind::Native(_) => Ok(Vec::new()),
-        _ => Ok(vec![resource.name().to_string()]),
+        _ => Ok(vec![Some(resource.name().to_string())]),
     }
 }
 
-fn part_text(part: &UniquenessKeyPart<'_, Value>) -> String {
+fn part_text(part: &UniquenessKeyPart<'_, Value>) -> Option<String> {
     match part {
-        UniquenessKeyPart::Value(Value::Str(text)) => text.to_string(),
-        UniquenessKeyPart::Value(value) => value.to_string(),
-        UniquenessKeyPart::Title(text) => (*text).to_owned(),
-        UniquenessKeyPart::Absent => String::new(),
+        UniquenessKeyPart::Value(Value::Str(text)) => Some(text.to_string()),
+        UniquenessKeyPart::Value(value) => Some(value.to_string()),
+        UniquenessKeyPart::Title(text) => Some((*text).to_owned()),
+        UniquenessKeyPart::Absent => None,
     }
 }
 
-fn flat_texts(value: &Value, texts: &mut Vec<String>) {
+/// The texts in a value of `alias`.
+pub(crate) fn flat_texts(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::Undef => {}
         Value::Array(values) => values.iter().for_each(|value| flat_texts(value, texts)),

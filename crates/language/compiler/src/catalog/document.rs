@@ -104,12 +104,13 @@ impl CatalogDocument {
         !self.catalog.resource(id).is_virtual
     }
 
-    /// The resources that the node exports, which other nodes may collect.
+    /// The resources that the node exports, which other nodes may collect; some are in the catalog of
+    /// the node itself too.
     pub fn exported_resources(&self, form: DocumentForm) -> Result<Vec<Json>, RichValueError> {
         let catalog = &self.catalog;
         let resources = catalog.ids().map(|id| catalog.resource(id));
         resources
-            .filter(|resource| resource.is_exported && resource.is_virtual)
+            .filter(|resource| resource.is_exported)
             .map(|resource| resource_json(resource, form))
             .collect()
     }
@@ -213,7 +214,8 @@ fn title_values(resource: &CatalogResource) -> Vec<(&str, &str)> {
         ResourceKind::Native(ty) => {
             let parts = ty.parse_title(&resource.title).unwrap_or_default();
             let set = parts.into_iter();
-            set.filter_map(|(name, value)| Some((name, value?))).collect()
+            set.filter_map(|(name, value)| Some((name, value?)))
+                .collect()
         }
         _ if resource.is_main() => vec![("name", "main")],
         _ => Vec::new(),
@@ -268,6 +270,7 @@ fn flattened(values: &[Value]) -> Value {
         for value in values {
             match value {
                 Value::Array(inner) => flatten(inner, into),
+                Value::Undef => {}
                 other => into.push(other.clone()),
             }
         }
@@ -285,8 +288,8 @@ fn with_reference_texts(value: &Value) -> Value {
         }
         Value::Hash(entries) if contains_reference(value) => {
             let entries = entries.iter();
-            let entries =
-                entries.map(|(key, value)| (with_reference_texts(key), with_reference_texts(value)));
+            let entries = entries
+                .map(|(key, value)| (with_reference_texts(key), with_reference_texts(value)));
             Value::hash(entries.collect())
         }
         other => match reference(other) {

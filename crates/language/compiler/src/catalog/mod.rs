@@ -11,6 +11,7 @@ mod tags;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub(crate) use self::alias::flat_texts;
 pub(crate) use self::document::CatalogIdentity;
 pub use self::document::{CatalogDocument, DocumentForm, RichValueError};
 pub(crate) use self::resource::{
@@ -25,7 +26,7 @@ pub(crate) struct Catalog {
     /// Resources by type and title, with aliases.
     by_title: HashMap<Arc<str>, HashMap<Arc<str>, ResourceId>>,
     /// Resources of types with several name variables, by type and their values.
-    by_key: HashMap<(Arc<str>, Vec<String>), ResourceId>,
+    by_key: HashMap<(Arc<str>, Vec<Option<String>>), ResourceId>,
     by_type: HashMap<Arc<str>, Vec<ResourceId>>,
     /// Contained resources, by container.
     contents: Vec<Vec<ResourceId>>,
@@ -103,11 +104,8 @@ impl Catalog {
     }
 
     /// Adds a class to the list of classes, and its name to the tags.
-    pub(crate) fn add_class(&mut self, name: &Arc<str>) {
-        if !name.is_empty() {
-            self.classes.push(Arc::clone(name));
-            // names of classes are always valid tags
-            let _ = self.tags.add(name);
-        }
+    pub(crate) fn add_class(&mut self, name: &Arc<str>) -> Result<(), InvalidTag> {
+        self.classes.push(Arc::clone(name));
+        self.tags.add(name)
     }
 }

@@ -106,7 +106,10 @@ mod tests {
     #[test]
     fn other_characters_are_refused() {
         let mut tags = TagSet::default();
-        assert_eq!(tags.add("a b").unwrap_err().to_string(), "Invalid tag 'a b'");
+        assert_eq!(
+            tags.add("a b").unwrap_err().to_string(),
+            "Invalid tag 'a b'"
+        );
         tags.add_if_valid(&"/tmp/x".into());
         assert_eq!(tags.iter().count(), 0);
     }

@@ -93,11 +93,9 @@ fn collect_names(values: &[Value], names: &mut Vec<Arc<str>>) -> EvalResult<()> 
             }
             Value::Str(text) => text,
             Value::Type(ty) => class_of_type(ty)?,
-            other => {
-                return raise(format!(
-                    "undefined method `downcase' for {}",
-                    Type::infer(other).generalize()
-                ));
+            // Puppet's message for all other values
+            _ => {
+                return raise("undefined method `downcase' for nil:NilClass");
             }
         };
         let lower = name.to_lowercase();
@@ -115,7 +113,9 @@ fn class_of_type(ty: &Type) -> EvalResult<&str> {
         TypeKind::Class(None) => raise("Cannot use an unspecific Class[] Type"),
         TypeKind::Resource {
             type_name: None, ..
-        } => raise("Cannot use an unspecific Resource[] where a Resource['class', name] is expected"),
+        } => {
+            raise("Cannot use an unspecific Resource[] where a Resource['class', name] is expected")
+        }
         TypeKind::Resource {
             type_name: Some(type_name),
             title,
@@ -137,6 +137,8 @@ fn class_of_type(ty: &Type) -> EvalResult<&str> {
 }
 
 fn references(names: &[Arc<str>]) -> Value {
-    let types = names.iter().map(|name| Type::class_of(definition_name(name)));
+    let types = names
+        .iter()
+        .map(|name| Type::class_of(definition_name(name)));
     Value::array(types.map(Value::Type).collect())
 }

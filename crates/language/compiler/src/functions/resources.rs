@@ -37,7 +37,12 @@ pub(super) fn create_resources(
     };
     let type_name = call.text(0);
     let place = (call.catalog_scope(), call.location());
-    let declared = create(compilation, evaluator, place, (&type_name, &resources, &defaults))?;
+    let declared = create(
+        compilation,
+        evaluator,
+        place,
+        (&type_name, &resources, &defaults),
+    )?;
     Ok(Value::array(declared))
 }
 
@@ -84,7 +89,11 @@ fn titles(title: &Value) -> Vec<Arc<str>> {
     }
 }
 
-fn merged(defaults: &Hash, attributes: &Value, location: &SourceLocation) -> Vec<ResourceAttribute> {
+fn merged(
+    defaults: &Hash,
+    attributes: &Value,
+    location: &SourceLocation,
+) -> Vec<ResourceAttribute> {
     let mut all = defaults.clone();
     if let Value::Hash(attributes) = attributes {
         for (name, value) in attributes.iter() {

@@ -22,7 +22,12 @@ pub(super) fn ensure_resource(
     let (type_name, titles) = type_and_titles(call)?;
     let attributes = hash_of(call.get(2));
     for title in &titles {
-        ensure(compilation, evaluator, call, (&type_name, title, &attributes))?;
+        ensure(
+            compilation,
+            evaluator,
+            call,
+            (&type_name, title, &attributes),
+        )?;
     }
     Ok(Value::Undef)
 }
@@ -55,7 +60,12 @@ fn ensure(
     (type_name, title, attributes): (&str, &Value, &Hash),
 ) -> EvalResult<()> {
     let reference = reference_name(type_name);
-    if is_defined_with(compilation, call, (&reference, &title.to_string()), attributes)? {
+    if is_defined_with(
+        compilation,
+        call,
+        (&reference, &title.to_string()),
+        attributes,
+    )? {
         return Ok(());
     }
     let resources: Hash = [(title.clone(), Value::hash(attributes.clone()))]
@@ -76,7 +86,13 @@ pub(super) fn ensure_resources(
         return raise("ensure_resources(): Requires second argument to be a Hash");
     };
     let defaults = hash_of(call.get(2));
-    ensure_all(compilation, evaluator, call, &type_name, (&resources, &defaults))?;
+    ensure_all(
+        compilation,
+        evaluator,
+        call,
+        &type_name,
+        (&resources, &defaults),
+    )?;
     Ok(Value::Undef)
 }
 
@@ -111,14 +127,30 @@ pub(super) fn ensure_packages(
     }
     match call.get(0).clone() {
         Value::Hash(packages) => {
-            ensure_all(compilation, evaluator, call, "package", (&packages, &defaults))?;
+            ensure_all(
+                compilation,
+                evaluator,
+                call,
+                "package",
+                (&packages, &defaults),
+            )?;
         }
         Value::Array(packages) => {
             for package in packages.iter() {
-                ensure(compilation, evaluator, call, ("package", package, &defaults))?;
+                ensure(
+                    compilation,
+                    evaluator,
+                    call,
+                    ("package", package, &defaults),
+                )?;
             }
         }
-        package => ensure(compilation, evaluator, call, ("package", &package, &defaults))?,
+        package => ensure(
+            compilation,
+            evaluator,
+            call,
+            ("package", &package, &defaults),
+        )?,
     }
     Ok(Value::Undef)
 }

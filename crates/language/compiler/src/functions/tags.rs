@@ -1,11 +1,12 @@
 //! `tag`, `tagged`.
 
 use evaluator::function::CallArguments;
-use evaluator::{EvalResult, Evaluator, raise};
+use evaluator::{EvalResult, Evaluator};
 use pcore::Value;
 
 use super::check_arity;
 use crate::compilation::Compilation;
+use crate::error::fail_at;
 
 /// Adds tags to the container of the calling code.
 pub(super) fn tag(
@@ -19,7 +20,7 @@ pub(super) fn tag(
     let resource = state.catalog.resource_mut(container);
     for value in &call.arguments {
         if let Err(error) = resource.add_tags_of(value) {
-            return raise(error.to_string());
+            return fail_at(error.to_string(), &resource.location);
         }
     }
     Ok(Value::Undef)

@@ -167,6 +167,11 @@ impl Evaluator<'_> {
             }
         };
         if RESERVED.contains(&name.as_ref()) || &**name == "server_facts" {
+            if self.host.catalog().is_some() && matches!(place, AssignmentSlot::Slot(_)) {
+                return raise(format!(
+                    "Attempt to assign to a reserved variable name: '{name}'"
+                ));
+            }
             let text = format!("Attempt to assign to a reserved variable name: '${name}'");
             return Err(self.fail(cx, at, "ILLEGAL_RESERVED_ASSIGNMENT", text));
         }

@@ -6,13 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pcore::{Hash, StructElement, Type, Value};
+use syntax::ModuleLocation;
 
 use super::closure::catch_return;
 use super::entry::VariableScope;
 use super::{EvalContext, Evaluator};
 use crate::catalog_code::NodeHost;
 use crate::code::{DefinitionCode, LoweredUnit};
-use crate::error::{EvalError, EvalResult, EvalUnwind, SourceLocation, raise};
+use crate::error::{EvalResult, EvalUnwind, SourceLocation, raise};
 use crate::frame::{CatalogScopeId, VariableFrame};
 use crate::host::SourceFile;
 use crate::lower::BUILT_IN_VARIABLES;
@@ -37,7 +38,7 @@ pub struct CatalogCode {
 pub struct ManifestClass {
     /// Name in lower case.
     pub name: Arc<str>,
-    /// Name of the class that it inherits, in lower case, without a leading `::`.
+    /// Name of the class that it inherits, as written.
     pub parent: Option<Arc<str>>,
     pub code: CatalogCode,
 }
@@ -57,7 +58,8 @@ pub struct ManifestNode {
     pub code: CatalogCode,
 }
 
-/// The variables that a class or a resource of a defined type has besides its parameters.
+/// The variables that a class, a resource of a defined type and a node block have besides their
+/// parameters.
 #[derive(Debug)]
 pub struct BuiltInVariables {
     pub title: Value,
@@ -124,10 +126,9 @@ impl Manifest {
     fn parent(&self, definition: usize) -> Option<Arc<str>> {
         let ast = &self.unit.ast;
         match ast.definitions()[definition].kind {
-            syntax::ast::DefinitionKind::Class(class) => class.parent.map(|parent| {
-                let name = ast.text(parent).to_lowercase();
-                name.strip_prefix("::").unwrap_or(&name).into()
-            }),
+            syntax::ast::DefinitionKind::Class(class) => {
+                class.parent.map(|it| Arc::clone(ast.text(it)))
+            }
             _ => None,
         }
     }
@@ -210,11 +211,16 @@ impl VariableScope {
 }
 
 impl Evaluator<'_> {
-    /// Parses a manifest. Compilations may share it.
-    pub fn parse_manifest(&mut self, file: &SourceFile) -> EvalResult<Manifest> {
+    /// Parses a manifest. Compilations may share it. `location` is its place in a module; `None`
+    /// for the site manifest.
+    pub fn parse_manifest(
+        &mut self,
+        file: &SourceFile,
+        location: Option<&ModuleLocation>,
+    ) -> EvalResult<Manifest> {
         let loader = &self.shared.loader;
         let parsed = loader.parsed();
-        let unit = parsed.parse_file(file, loader.language(), self.stack)?;
+        let unit = parsed.parse_file(file, loader.language(), location, self.stack)?;
         Ok(Manifest { unit })
     }
 
@@ -246,24 +252,22 @@ impl Evaluator<'_> {
         code: &CatalogCode,
         parent: &VariableScope,
         id: CatalogScopeId,
-        built_in: Option<BuiltInVariables>,
+        built_in: BuiltInVariables,
+        is_node_block: bool,
     ) -> VariableScope {
-        let is_node_block = built_in.is_none();
         let parent = parent.frame.as_ref();
         let frame =
             VariableFrame::new_catalog_scope(&code.unit, code.code, parent, id, is_node_block);
-        if let Some(built_in) = built_in {
-            let values = [
-                Some(built_in.title),
-                Some(built_in.name),
-                built_in.module_name,
-                built_in.caller_module_name,
-            ];
-            debug_assert_eq!(values.len(), BUILT_IN_VARIABLES.len());
-            for (index, value) in (code.parameter_count()..).zip(values) {
-                if let (Ok(slot), Some(value)) = (u16::try_from(index), value) {
-                    frame.set(slot, value);
-                }
+        let values = [
+            Some(built_in.title),
+            Some(built_in.name),
+            built_in.module_name,
+            built_in.caller_module_name,
+        ];
+        debug_assert_eq!(values.len(), BUILT_IN_VARIABLES.len());
+        for (index, value) in (code.parameter_count()..).zip(values) {
+            if let (Ok(slot), Some(value)) = (u16::try_from(index), value) {
+                frame.set(slot, value);
             }
         }
         VariableScope::new(Some(frame))
@@ -364,15 +368,5 @@ impl Evaluator<'_> {
         self.matches = saved;
         self.calls -= 1;
         result.map(drop)
-    }
-
-    /// An error of a compiler at a line of the program, complete as it is.
-    #[must_use]
-    pub fn error_at_line(message: impl Into<String>, location: SourceLocation) -> EvalError {
-        let location = SourceLocation {
-            column: 0,
-            ..location
-        };
-        EvalError::preformatted(crate::error::RUNTIME_ERROR, message, location)
     }
 }

@@ -297,12 +297,12 @@ impl Evaluator<'_> {
     /// language.
     pub fn plan(&mut self, name: &str) -> EvalResult<Option<LoadedPlan>> {
         let shared = Rc::clone(&self.shared);
-        let Some(file) = shared.loader.read(self.host.code(), name, "plans")? else {
+        let Some(located) = shared.loader.read(self.host.code(), name, "plans")? else {
             return Ok(None);
         };
         let language = SourceLanguage::Plan;
         let parsed = shared.loader.parsed();
-        let unit = parsed.parse_file(&file, language, self.stack)?;
+        let unit = parsed.parse_file(&located.file, language, None, self.stack)?;
         let found = unit.definitions.iter().find_map(|it| match it.what {
             DefinitionCode::Plan { code } => Some((code, it.index, Arc::clone(&it.name))),
             _ => None,
@@ -310,13 +310,13 @@ impl Evaluator<'_> {
         let Some((code, index, actual)) = found else {
             return raise(format!(
                 "The code loaded from {} does not define the plan '{name}' - no plan found.",
-                file.path
+                located.file.path
             ));
         };
         if *actual != *name {
             return raise(format!(
                 "The code loaded from {} produced plan with the wrong name, expected {name}, actual {actual}",
-                file.path
+                located.file.path
             ));
         }
         Ok(Some(LoadedPlan { unit, code, index }))

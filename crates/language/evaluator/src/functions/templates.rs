@@ -57,10 +57,11 @@ fn epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
         return raise(format!("Could not find template '{shown}'"));
     };
     let shared = Rc::clone(&evaluator.shared);
-    let unit = shared
-        .loader
-        .parsed()
-        .parse_file(&file, SourceLanguage::Template, evaluator.stack);
+    let unit =
+        shared
+            .loader
+            .parsed()
+            .parse_file(&file, SourceLanguage::Template, None, evaluator.stack);
     let unit = unit.map_err(|unwind| template_error(*unwind, "epp"))?;
     let module = name.split('/').next();
     shared.loader.set_file_owner(&file.path, module);

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use pcore::Regexp;
 use syntax::ast::{
     AstSlice, AttributeOp, AttributeOpKind, BinaryOp, CollectId, DefinitionBody, Expr, ExprId,
-    NodeDefinition, ResourceId,
+    NodeDefinition, Param, ResourceId,
 };
 
-use super::{AstLowering, UnitParts};
+use super::AstLowering;
 use crate::catalog_code::{
     AttributeNode, CollectorNode, CollectorQueryNode, NodeBlock, NodeHost, RelationshipNode,
     RelationshipStep, ResourceBodyNode, ResourceDefaultsNode, ResourceNode, ResourceOverrideNode,
@@ -170,14 +170,24 @@ impl AstLowering {
     /// Lowers a class or defined type: its parameters have the first slots, then the
     /// [`BUILT_IN_VARIABLES`].
     pub(super) fn class_code(&mut self, body: &DefinitionBody, at: u32) -> EvalResult<u32> {
-        let outer = std::mem::take(&mut self.names);
         let name = Arc::clone(self.ast.text(body.name));
+        self.scope_code(name, body.params, body.body, at)
+    }
+
+    fn scope_code(
+        &mut self,
+        name: Arc<str>,
+        parameters: AstSlice<Param>,
+        body: Option<ExprId>,
+        at: u32,
+    ) -> EvalResult<u32> {
+        let outer = std::mem::take(&mut self.names);
         self.names.open(Arc::clone(&name), false);
-        let parameters = self.parameters(body.params)?;
+        let parameters = self.parameters(parameters)?;
         for name in BUILT_IN_VARIABLES {
             self.names.declare(&name.into());
         }
-        let body = self.optional(body.body, at)?;
+        let body = self.optional(body, at)?;
         let code = self.finish(name, parameters, body, None);
         self.names = outer;
         Ok(code)
@@ -187,16 +197,7 @@ impl AstLowering {
         let ast = Arc::clone(&self.ast);
         let hosts = ast.get(node.hosts).iter().map(|host| self.host(*host));
         let hosts = hosts.collect();
-        let code = self.code(
-            false,
-            &UnitParts {
-                name: "node".into(),
-                parameters: AstSlice::EMPTY,
-                returns: None,
-                body: node.body,
-                at,
-            },
-        )?;
+        let code = self.scope_code("node".into(), AstSlice::EMPTY, node.body, at)?;
         Ok(NodeBlock { hosts, code, at })
     }
 

@@ -1,0 +1,109 @@
+//! Native resource types of an environment: [`load`].
+//!
+//! Invariant: no Ruby is run, so a type that cannot be read without Ruby is an error with the place
+//! in its file and the remedy.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use evaluator::{CodeOwner, CodeSource, EvalResult, raise};
+use resource_types::{ResourceType, RubyLibrary, StaticReading};
+
+use crate::defaults::PROVIDER_DEPTH_MAX;
+use crate::environment::CompilerEnvironment;
+
+/// Loads a type by its name in lower case. Types that `puppet generate types` wrote come first,
+/// then those of Puppet, then those that modules define in Ruby.
+pub(crate) fn load(
+    environment: &CompilerEnvironment,
+    name: &str,
+) -> EvalResult<Option<Arc<ResourceType>>> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.is_empty() || !name.chars().all(is_name) {
+        return Ok(None);
+    }
+    let generated = format!(".resource_types/{name}.pp");
+    match CodeSource::read(environment, CodeOwner::Environment, &generated) {
+        Ok(Some(file)) => {
+            let text = String::from_utf8_lossy(&file.bytes);
+            let source = Arc::new(syntax::SourceText::new(Some(&file.path), &*text));
+            return match resource_types::read_generated_type(&source) {
+                Ok(ty) => Ok(Some(Arc::new(ty))),
+                Err(error) => raise(error.to_string()),
+            };
+        }
+        Ok(None) => {}
+        Err(error) => return raise(error.to_string()),
+    }
+    if let Some(ty) = resource_types::core_type(name) {
+        return Ok(Some(Arc::clone(ty)));
+    }
+    from_ruby(environment, name)
+}
+
+fn from_ruby(
+    environment: &CompilerEnvironment,
+    name: &str,
+) -> EvalResult<Option<Arc<ResourceType>>> {
+    let feature = format!("puppet/type/{name}");
+    let Some(text) = RubyLibrary::read(environment, &feature) else {
+        return Ok(None);
+    };
+    match resource_types::read_ruby_type(name, &text, environment) {
+        StaticReading::Complete(ty) => Ok(Some(Arc::new(ty))),
+        StaticReading::NeedsRuby { reason, line } => raise(format!(
+            "the resource type '{name}' cannot be read without Ruby: {reason} (line {line} of lib/{feature}.rb); run `puppet generate types` for the environment"
+        )),
+    }
+}
+
+impl RubyLibrary for CompilerEnvironment {
+    fn read(&self, feature: &str) -> Option<String> {
+        let path = format!("lib/{feature}.rb");
+        let modules = CodeSource::modules(self);
+        let files = modules.iter().filter_map(|module| {
+            let file = CodeSource::read(self, CodeOwner::Module(module), &path);
+            file.ok().flatten()
+        });
+        let text = files
+            .map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
+            .next();
+        text
+    }
+
+    fn provider_features(&self, type_name: &str) -> Vec<String> {
+        let mut features = Vec::new();
+        for module in CodeSource::modules(self) {
+            let Some(root) = self.code.as_files().module_root(&module) else {
+                continue;
+            };
+            let feature = format!("puppet/provider/{type_name}");
+            let directory = root.join("lib").join(&feature);
+            self.find_features(&directory, &feature, PROVIDER_DEPTH_MAX, &mut features);
+        }
+        features
+    }
+}
+
+impl CompilerEnvironment {
+    fn find_features(
+        &self,
+        directory: &Path,
+        feature: &str,
+        depth_left: usize,
+        features: &mut Vec<String>,
+    ) {
+        if depth_left == 0 {
+            return;
+        }
+        for entry in self.code.as_files().entries(directory) {
+            let path = directory.join(&entry.name);
+            if entry.is_directory {
+                let feature = format!("{feature}/{}", entry.name);
+                self.find_features(&path, &feature, depth_left - 1, features);
+            } else if let Some(stem) = entry.name.strip_suffix(".rb") {
+                features.push(format!("{feature}/{stem}"));
+            }
+        }
+    }
+}

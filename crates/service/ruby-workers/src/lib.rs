@@ -1,0 +1,38 @@
+//! Functions, ERB templates, Hiera backends and resource types written in Ruby, run in `ruby` processes
+//! with the Puppet or OpenVox library of this machine.
+//!
+//! [`RubyWorkers`] keeps one process per environment version, which has Puppet and the environment's
+//! loaders in memory. [`RubyWorkers::session`] forks it for one compile; the fork costs little, and its
+//! changes to globals, classes and the process environment end with it. A [`RubySession`] makes calls one
+//! after the other. Ruby code asks for variables, functions of the compiler and the like through
+//! [`RubyCallbacks`]. The calls block: use them from threads that may block.
+//!
+//! Invariants: a process serves one version of one environment, and a session process serves one compile;
+//! a session that hangs, dies, prints or allocates beyond its bounds fails its call and is killed with the
+//! processes that it started; processes end when the server's end of their socket closes.
+
+mod callbacks;
+mod channel;
+mod defaults;
+mod environment;
+mod error;
+mod frame;
+mod function_files;
+mod pool;
+mod process;
+mod protocol;
+mod session;
+mod settings;
+mod template_process;
+
+pub use callbacks::{RubyAbort, RubyCallbackError, RubyCallbacks, RubyVariable};
+pub use environment::RubyEnvironment;
+pub use error::{RubyCallError, RubyException, RubyWorkerError};
+pub use function_files::{RubyFunctionApi, RubyFunctionFile, list_ruby_functions};
+pub use pool::RubyWorkers;
+pub use protocol::{
+    RubyBlock, RubyBlockShape, RubyFunctionDescription, RubyHieraCall, RubyResourceType,
+    RubyTemplate, RubyTitlePattern,
+};
+pub use session::RubySession;
+pub use settings::{RubyUser, RubyWorkerSettings};

@@ -1,0 +1,299 @@
+//! Calls of Ruby code during one compile. Main type: [`RubySession`].
+//!
+//! Invariant: after an error that ends the process no further call is sent to it.
+
+mod answers;
+mod calls;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pcore::{RichDataError, Value};
+use serde_json::{Value as Json, json};
+
+use crate::callbacks::{RubyAbort, RubyCallbacks};
+use crate::channel::{ChannelError, TimeBudget};
+use crate::defaults::{NESTING_MAX, OUTPUT_TAIL_MAX};
+use crate::error::{RubyCallError, RubyException};
+use crate::frame::encode;
+use crate::function_files::list_ruby_functions;
+use crate::pool::{EnvironmentProcess, SessionSlot};
+use crate::protocol::{CallFailure, FailureKind};
+use crate::settings::RubyWorkerSettings;
+use crate::template_process::ForkedSession;
+
+/// A process for the calls of one compile. Dropping it ends the process.
+#[derive(Debug)]
+pub struct RubySession {
+    settings: Arc<RubyWorkerSettings>,
+    process: Arc<EnvironmentProcess>,
+    forked: ForkedSession,
+    depth: usize,
+    is_ended: bool,
+    /// Functions that were called and did not end the process.
+    called: BTreeSet<String>,
+    _slot: SessionSlot,
+}
+
+// === impl RubySession ===
+
+impl RubySession {
+    pub(crate) fn new(
+        settings: Arc<RubyWorkerSettings>,
+        process: Arc<EnvironmentProcess>,
+        forked: ForkedSession,
+        slot: SessionSlot,
+    ) -> Self {
+        Self {
+            settings,
+            process,
+            forked,
+            depth: 0,
+            is_ended: false,
+            called: BTreeSet::new(),
+            _slot: slot,
+        }
+    }
+
+    /// True if a call ended the process; the compile needs a new session.
+    #[must_use]
+    pub const fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    /// Sends a call and answers the questions of Ruby code until its result comes.
+    fn call(
+        &mut self,
+        callee: &str,
+        message: &Json,
+        callbacks: &mut dyn RubyCallbacks,
+    ) -> Result<Json, RubyCallError> {
+        let callee = callee.to_owned();
+        if self.is_ended {
+            return Err(RubyCallError::Ended { callee });
+        }
+        if self.depth >= NESTING_MAX {
+            let max = NESTING_MAX;
+            return Err(RubyCallError::TooDeep { callee, max });
+        }
+        self.depth += 1;
+        let mut budget = TimeBudget::new(self.settings.call_time_max);
+        let result = self.exchange(&callee, message, &mut budget, callbacks);
+        self.depth -= 1;
+        if self.depth == 0 && !self.is_ended {
+            match self.forked.channel.take_output() {
+                Ok(Some(text)) => callbacks.printed(&text),
+                Ok(None) => {}
+                Err(error) => return Err(self.end(&callee, error)),
+            }
+        }
+        result
+    }
+
+    fn exchange(
+        &mut self,
+        callee: &str,
+        message: &Json,
+        budget: &mut TimeBudget,
+        callbacks: &mut dyn RubyCallbacks,
+    ) -> Result<Json, RubyCallError> {
+        self.send(callee, message, budget)?;
+        let mut abort: Option<RubyAbort> = None;
+        loop {
+            let mut reply = self.receive(callee, budget)?;
+            if let Some(outcome) = self.read_outcome(callee, &mut reply) {
+                return match abort {
+                    Some(abort) => Err(aborted(callee, abort)),
+                    None => outcome,
+                };
+            }
+            if let Some(log) = reply.get("log") {
+                let text = |index: usize| log.get(index).and_then(Json::as_str);
+                callbacks.log(text(0).unwrap_or("notice"), text(1).unwrap_or_default());
+                continue;
+            }
+            let question = serde_json::from_value(reply);
+            let question = question.map_err(|error| self.end_malformed(callee, &error))?;
+            let (answer, asked_abort) = self.answer(question, callbacks);
+            abort = abort.or(asked_abort);
+            if self.is_ended {
+                return Err(match abort {
+                    Some(abort) => aborted(callee, abort),
+                    None => RubyCallError::Ended {
+                        callee: callee.to_owned(),
+                    },
+                });
+            }
+            self.send(callee, &answer, budget)?;
+        }
+    }
+
+    /// The result of the innermost call if the message is one.
+    fn read_outcome(
+        &mut self,
+        callee: &str,
+        reply: &mut Json,
+    ) -> Option<Result<Json, RubyCallError>> {
+        if let Some(value) = reply.get_mut("done") {
+            return Some(Ok(value.take()));
+        }
+        let failure = serde_json::from_value(reply.get_mut("fail")?.take());
+        Some(Err(match failure {
+            Ok(failure) => self.describe_failure(callee, failure),
+            Err(error) => self.end_malformed(callee, &error),
+        }))
+    }
+
+    fn receive(&mut self, callee: &str, budget: &mut TimeBudget) -> Result<Json, RubyCallError> {
+        let received = self.forked.channel.receive(budget);
+        let frame = received.map_err(|error| self.end(callee, error))?;
+        let reply = serde_json::from_slice(&frame);
+        reply.map_err(|error| self.end_malformed(callee, &error))
+    }
+
+    /// Sends a message. An answer that is too long is replaced by an exception in Ruby.
+    fn send(
+        &mut self,
+        callee: &str,
+        message: &Json,
+        budget: &mut TimeBudget,
+    ) -> Result<(), RubyCallError> {
+        let max = self.settings.frame_max_bytes;
+        let frame = match encode(message, max) {
+            Some(frame) => frame,
+            None if message.get("op").is_some() => {
+                let callee = callee.to_owned();
+                return Err(RubyCallError::TooLong { callee, max });
+            }
+            None => {
+                let text = format!("the answer is longer than {max} bytes");
+                encode(&json!({ "raise": text }), usize::MAX).unwrap_or_default()
+            }
+        };
+        let sent = self.forked.channel.send(&frame, budget);
+        sent.map_err(|error| self.end(callee, error))
+    }
+
+    /// Ends the process after a failure of the connection.
+    fn end(&mut self, callee: &str, error: ChannelError) -> RubyCallError {
+        let how = self.kill();
+        let callee_name = callee.to_owned();
+        let file = self.find_file(callee);
+        match error {
+            ChannelError::TimedOut => RubyCallError::TimedOut {
+                callee: callee_name,
+                file,
+                after: self.settings.call_time_max,
+            },
+            ChannelError::TooMuchOutput => RubyCallError::TooMuchOutput {
+                callee: callee_name,
+                file,
+                max: self.settings.output_max_bytes,
+            },
+            ChannelError::TooLong => RubyCallError::TooLong {
+                callee: callee_name,
+                max: self.settings.frame_max_bytes,
+            },
+            ChannelError::Closed | ChannelError::Io(_) => RubyCallError::Died {
+                callee: callee_name,
+                file,
+                how: how.unwrap_or_else(|| "for an unknown reason".to_owned()),
+                output: self.forked.channel.output_tail(OUTPUT_TAIL_MAX),
+            },
+        }
+    }
+
+    /// Ends the process after a message that is none of the protocol's.
+    fn end_malformed(&mut self, callee: &str, error: &serde_json::Error) -> RubyCallError {
+        self.kill();
+        RubyCallError::BadMessage {
+            callee: callee.to_owned(),
+            message: error.to_string(),
+        }
+    }
+
+    fn kill(&mut self) -> Option<String> {
+        if self.is_ended {
+            return None;
+        }
+        self.is_ended = true;
+        self.process.end_session(self.forked.pid)
+    }
+
+    fn describe_failure(&mut self, callee: &str, failure: CallFailure) -> RubyCallError {
+        let callee = callee.to_owned();
+        let CallFailure {
+            kind,
+            message,
+            class,
+            file,
+            line,
+        } = failure;
+        match kind {
+            FailureKind::Raised | FailureKind::Aborted => RubyCallError::Raised {
+                callee,
+                exception: RubyException {
+                    class,
+                    message,
+                    file,
+                    line,
+                },
+            },
+            FailureKind::NotIsolated => RubyCallError::NotIsolated {
+                callee,
+                what: message,
+                file,
+                line,
+            },
+            FailureKind::Value => RubyCallError::NotAValue { callee, message },
+            FailureKind::Exit => {
+                self.kill();
+                RubyCallError::Exited { callee, file, line }
+            }
+            FailureKind::Memory => {
+                self.kill();
+                let file = file.or_else(|| self.find_file(&callee));
+                RubyCallError::OutOfMemory {
+                    callee,
+                    file,
+                    line,
+                    max: self.settings.memory_max_bytes,
+                }
+            }
+        }
+    }
+
+    /// File of a function, for messages.
+    fn find_file(&self, callee: &str) -> Option<PathBuf> {
+        list_ruby_functions(&self.process.environment)
+            .into_iter()
+            .find(|function| function.name == callee)
+            .map(|function| function.file)
+    }
+}
+
+impl Drop for RubySession {
+    fn drop(&mut self) {
+        self.process.add_called(std::mem::take(&mut self.called));
+        self.kill();
+    }
+}
+
+fn aborted(callee: &str, abort: RubyAbort) -> RubyCallError {
+    RubyCallError::Aborted {
+        callee: callee.to_owned(),
+        abort,
+    }
+}
+
+/// Rich data of values.
+fn to_rich(values: &[Value]) -> Result<Vec<Json>, RichDataError> {
+    values.iter().map(Value::to_rich_json).collect()
+}
+
+/// A value of rich data; types that are not Puppet's own are found by the compiler.
+fn from_rich(json: &Json, callbacks: &mut dyn RubyCallbacks) -> Result<Value, RichDataError> {
+    let callbacks = std::cell::RefCell::new(callbacks);
+    Value::from_rich_json(json, &|name| callbacks.borrow_mut().find_type(name))
+}

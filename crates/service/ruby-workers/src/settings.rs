@@ -1,0 +1,68 @@
+//! Settings of Ruby workers. Main type: [`RubyWorkerSettings`].
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::defaults::{
+    CALL_TIME_MAX, ENVIRONMENTS_MAX, FRAME_MAX, MEMORY_MAX, OUTPUT_MAX, PROCESSES_MAX,
+    START_TIME_MAX,
+};
+
+/// Interpreters in order of preference: those of the vendors' packages have their own Puppet.
+const INTERPRETERS: [&str; 2] = ["/opt/puppetlabs/puppet/bin/ruby", "/usr/bin/ruby"];
+
+/// The interpreter and the bounds of its processes.
+#[derive(Debug, Clone)]
+pub struct RubyWorkerSettings {
+    /// The interpreter, as an absolute path.
+    pub ruby: PathBuf,
+    /// Directory with `puppet.rb`; `None` if the interpreter finds it by itself.
+    pub library: Option<PathBuf>,
+    /// Session processes at the same time; further sessions wait.
+    pub processes_max: usize,
+    /// Environment versions that have a process at the same time; the least recently used one ends.
+    pub environments_max: usize,
+    /// Private memory of a session process in bytes.
+    pub memory_max_bytes: u64,
+    /// Time of one call, without the time of its callbacks.
+    pub call_time_max: Duration,
+    /// Time in which `ruby` starts and loads Puppet and an environment.
+    pub start_time_max: Duration,
+    /// Text that one call may print, in bytes.
+    pub output_max_bytes: usize,
+    /// Length of one message in bytes: arguments, results, values of variables.
+    pub frame_max_bytes: usize,
+    /// User of the processes; `None` for the user of this process.
+    pub user: Option<RubyUser>,
+    /// Settings of Puppet that functions may read, such as `confdir` and `strict`, as name and value.
+    pub puppet_settings: Vec<(String, String)>,
+}
+
+/// An unprivileged user of the machine. The processes get no supplementary groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RubyUser {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+// === impl RubyWorkerSettings ===
+
+impl Default for RubyWorkerSettings {
+    /// The interpreter of the vendor's package if it is installed, else that of the system.
+    fn default() -> Self {
+        let installed = INTERPRETERS.iter().find(|path| Path::new(path).exists());
+        Self {
+            ruby: PathBuf::from(installed.unwrap_or(&INTERPRETERS[1])),
+            library: None,
+            processes_max: PROCESSES_MAX,
+            environments_max: ENVIRONMENTS_MAX,
+            memory_max_bytes: MEMORY_MAX,
+            call_time_max: CALL_TIME_MAX,
+            start_time_max: START_TIME_MAX,
+            output_max_bytes: OUTPUT_MAX,
+            frame_max_bytes: FRAME_MAX,
+            user: None,
+            puppet_settings: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Ruby workers with the real Ruby and Puppet of this machine, on modules of their own and Debian's.
+//! Without them, each test is skipped with a message.
+
+mod bounds;
+mod callbacks;
+mod fixture;
+mod functions;
+mod hiera;
+mod hostile;
+mod isolation;
+mod templates;
+mod types;

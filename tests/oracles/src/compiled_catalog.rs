@@ -8,7 +8,7 @@ use compiler::{
     ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm, EnvironmentSettings,
     ExportSearchError, ExportedResource, ExportedResources,
 };
-use evaluator::{CollectorQuery, SourceLocation};
+use evaluator::CollectorQuery;
 use local_commands::environment::{EnvironmentFiles, EnvironmentOnDisk};
 use lookup::HieraSettings;
 use pcore::{Hash, Value};
@@ -31,7 +31,7 @@ pub fn compile_case(case: &CatalogCase) -> Result<CatalogAnswer> {
                 "exported": document.exported_resources(DocumentForm::Rich)?,
             });
             if case.is_plain {
-                answer["plain"] = document.to_json(DocumentForm::Plain)?["resources"].take();
+                answer["plain"] = document.to_json(DocumentForm::Rich)?["resources"].take();
             }
             answer
         }
@@ -151,14 +151,6 @@ impl ExportedResources for RecordedExports {
                 .map(plain_hash)
                 .unwrap_or_default(),
             tags: texts(&resource["tags"]),
-            location: SourceLocation {
-                file: resource["file"].as_str().map(Into::into),
-                line: resource["line"]
-                    .as_u64()
-                    .and_then(|line| line.try_into().ok())
-                    .unwrap_or_default(),
-                column: 0,
-            },
         });
         Ok(resources
             .filter(|resource| query.is_none_or(|query| resource.is_accepted_by(query)))

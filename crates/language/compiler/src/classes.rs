@@ -264,7 +264,7 @@ impl Compilation<'_> {
         if code.kind == ScopeKind::Class {
             self.add_edge_from_stage(id)?;
         }
-        self.check_reserved_parameters(id, &code.code)?;
+        self.check_reserved_parameters(&code.code)?;
         evaluator.run_catalog_code(&code.code, &variables, None)
     }
 
@@ -524,14 +524,13 @@ impl Compilation<'_> {
     }
 
     /// Refuses parameters with the names of variables that only the server sets.
-    fn check_reserved_parameters(&self, id: ResourceId, code: &CatalogCode) -> EvalResult<()> {
+    fn check_reserved_parameters(&self, code: &CatalogCode) -> EvalResult<()> {
         let reserved = ["trusted", "facts", "server_facts"];
         match reserved.iter().find(|name| code.parameter(name).is_some()) {
             None => Ok(()),
             Some(name) => {
-                let location = self.state().catalog.resource(id).location.clone();
                 let text = format!("Attempt to assign to a reserved variable name: '{name}'");
-                fail_at(text, &location)
+                fail_at(text, &code.location())
             }
         }
     }

@@ -42,6 +42,13 @@ enum CollectorKind {
     Realize { missing: Vec<(Arc<str>, Arc<str>)> },
 }
 
+/// Attributes that a collector sets on what it collects.
+struct CollectorChange {
+    attributes: Vec<ResourceAttribute>,
+    scope: CatalogScopeId,
+    location: SourceLocation,
+}
+
 impl Compilation<'_> {
     /// Adds a collector and returns its index.
     pub(crate) fn add_collector(
@@ -112,10 +119,10 @@ impl Compilation<'_> {
             }
             (new, state.change_of(index))
         };
-        if let Some((attributes, scope, location)) = change
+        if let Some(change) = change
             && !new.is_empty()
         {
-            self.override_collected(&new, &attributes, scope, &location)?;
+            self.override_collected(&new, &change)?;
         }
         Ok(!new.is_empty())
     }
@@ -148,10 +155,9 @@ impl Compilation<'_> {
     fn override_collected(
         &self,
         resources: &[ResourceId],
-        attributes: &[ResourceAttribute],
-        scope: CatalogScopeId,
-        location: &SourceLocation,
+        change: &CollectorChange,
     ) -> EvalResult<()> {
+        let scope = change.scope;
         {
             let mut state = self.state();
             let source = state.scope(scope).source;
@@ -163,7 +169,7 @@ impl Compilation<'_> {
                 let resource = state.catalog.resource(*id);
                 (Arc::clone(&resource.type_name), Arc::clone(&resource.title))
             };
-            let mut attributes = attributes.to_vec();
+            let mut attributes = change.attributes.clone();
             // the override is a resource of the collector's scope, so it has the defaults there
             for (name, default) in self.state().defaults(scope, &type_name) {
                 if attributes.iter().all(|it| it.name != name) {
@@ -175,7 +181,8 @@ impl Compilation<'_> {
                     });
                 }
             }
-            self.add_override((&type_name, &title), scope, attributes, location.clone())?;
+            let location = change.location.clone();
+            self.add_override((&type_name, &title), scope, attributes, location)?;
         }
         Ok(())
     }
@@ -194,18 +201,18 @@ impl Compilation<'_> {
 
 impl CompileState {
     /// Overrides of a collector.
-    #[allow(clippy::type_complexity)]
-    fn change_of(
-        &self,
-        index: u32,
-    ) -> Option<(Vec<ResourceAttribute>, CatalogScopeId, SourceLocation)> {
+    fn change_of(&self, index: u32) -> Option<CollectorChange> {
         match &self.collectors[index as usize].kind {
             CollectorKind::Query {
                 attributes,
                 scope,
                 location,
                 ..
-            } if !attributes.is_empty() => Some((attributes.clone(), *scope, location.clone())),
+            } if !attributes.is_empty() => Some(CollectorChange {
+                attributes: attributes.clone(),
+                scope: *scope,
+                location: location.clone(),
+            }),
             _ => None,
         }
     }

@@ -34,7 +34,7 @@ use crate::scope::{CompileScope, ScopeKind, SourceRecord};
 pub fn compile(
     environment: &CompilerEnvironment,
     request: &CompileRequest,
-) -> Result<CompiledCatalog, CompileError> {
+) -> Result<CompiledCatalog, Box<CompileError>> {
     let run = || run(environment, request);
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
@@ -47,7 +47,7 @@ pub fn compile(
             Err(error) => {
                 let text = format!("cannot start a thread for the compilation: {error}");
                 let error = EvalError::without_location(text);
-                Err(CompileError::new(&error, &request.certname, Vec::new()))
+                Err(CompileError::boxed(&error, &request.certname, Vec::new()))
             }
         }
     })
@@ -56,7 +56,7 @@ pub fn compile(
 fn run(
     environment: &CompilerEnvironment,
     request: &CompileRequest,
-) -> Result<CompiledCatalog, CompileError> {
+) -> Result<CompiledCatalog, Box<CompileError>> {
     let compilation = Compilation::new(environment, request);
     let limits = EvaluationLimits {
         steps_max: defaults::STEPS_MAX,
@@ -69,7 +69,7 @@ fn run(
     drop(evaluator);
     let mut state = compilation.state.into_inner();
     let others = std::mem::take(&mut state.further_errors);
-    let failed = |error: &EvalError| CompileError::new(error, &request.certname, others);
+    let failed = |error: &EvalError| CompileError::boxed(error, &request.certname, others);
     match outcome {
         Ok(()) => {}
         Err(unwind) => match unwind.into_error() {
@@ -170,7 +170,9 @@ impl<'e> Compilation<'e> {
         let request = self.request;
         for (name, value) in request.facts.iter().chain(request.parameters.iter()) {
             match name.as_str() {
-                Some(name @ ("facts" | "trusted" | "server_facts")) => {
+                // trusted data replace a fact of that name
+                Some("trusted") => {}
+                Some(name @ ("facts" | "server_facts")) => {
                     return evaluator::raise(format!(
                         "Attempt to assign to a reserved variable name: '{name}'"
                     ));

@@ -60,8 +60,10 @@ impl Compilation<'_> {
         evaluator: &mut Evaluator<'_>,
         name: &str,
     ) -> EvalResult<Option<ResourceKind>> {
+        // names of native types have no leading colons
+        let is_native = !name.starts_with("::");
         let name = definition_name(name);
-        if let Some(native) = self.environment.native_type(&name)? {
+        if is_native && let Some(native) = self.environment.native_type(&name)? {
             return Ok(Some(ResourceKind::Native(native)));
         }
         let defined = self.find_defined_type(evaluator, &name)?;

@@ -21,14 +21,14 @@ pub struct CompileError {
 }
 
 impl CompileError {
-    pub(crate) fn new(error: &EvalError, certname: &str, others: Vec<String>) -> Self {
-        Self {
+    pub(crate) fn boxed(error: &EvalError, certname: &str, others: Vec<String>) -> Box<Self> {
+        Box::new(Self {
             message: error.to_string(),
             certname: certname.to_owned(),
             location: error.location.clone(),
             hints: error.hints.clone(),
             others,
-        }
+        })
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Invariant: a resource of another node never replaces one of this node.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use evaluator::{
@@ -32,9 +31,8 @@ pub struct ExportedResource {
     pub certname: String,
     pub title: String,
     pub parameters: Hash,
+    /// Tags for queries; the resource gets the tags of its collector.
     pub tags: Vec<String>,
-    /// File and line of the declaration.
-    pub location: SourceLocation,
 }
 
 /// Error of a search; it names the server and the cause.
@@ -88,7 +86,6 @@ impl Compilation<'_> {
         let title: Arc<str> = exported.title.as_str().into();
         let owner = (scope, source);
         let mut resource = CatalogResource::new(Arc::clone(type_name), title, kind, owner);
-        resource.location = exported.location.clone();
         let attributes = exported
             .parameters
             .iter()
@@ -96,15 +93,9 @@ impl Compilation<'_> {
                 name: name.to_string().into(),
                 value: value.clone(),
                 is_added: false,
-                location: exported.location.clone(),
+                location: SourceLocation::default(),
             });
         self.set_attributes(&mut resource, attributes.collect())?;
-        let tags: HashSet<&String> = exported.tags.iter().collect();
-        for tag in tags {
-            if let Err(error) = resource.tags.add(tag) {
-                return raise(error.to_string());
-            }
-        }
         let id = self.add_resource(scope, resource)?;
         self.state().collected_exports.insert(id, exported.certname);
         Ok(id)

@@ -186,10 +186,12 @@ impl Compilation<'_> {
                     .iter()
                     .try_for_each(|value| self.check_reference(name, value, parameter, errors));
             }
-            Value::Type(ty) => CatalogReference::of(ty).map(|reference| reference.to_string()),
-            other => Some(other.to_string()),
+            Value::Type(ty) => match CatalogReference::of(ty) {
+                Some(reference) => reference.to_string(),
+                None => format!("{ty}[]"),
+            },
+            other => other.to_string(),
         };
-        let text = text.unwrap_or_else(|| value.to_string());
         let message = match split_reference(&text) {
             None => format!("No title provided and {text:?} is not a valid resource reference"),
             Some((type_name, title)) => {

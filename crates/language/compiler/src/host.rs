@@ -56,6 +56,9 @@ impl EvaluationHost for Compilation<'_> {
     fn variable(&self, name: &str) -> Option<EvalResult> {
         let (class, variable) = name.rsplit_once("::")?;
         if class == "settings" {
+            if variable == "environment" {
+                return Some(Ok(Value::from(self.environment.name())));
+            }
             let settings = self.environment.settings.settings.iter();
             let mut found = settings.filter(|(known, _)| known == variable);
             return found.next().map(|(_, value)| Ok(value.clone()));

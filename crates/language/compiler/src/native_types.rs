@@ -61,14 +61,13 @@ impl RubyLibrary for CompilerEnvironment {
     fn read(&self, feature: &str) -> Option<String> {
         let path = format!("lib/{feature}.rb");
         let modules = CodeSource::modules(self);
-        let files = modules.iter().filter_map(|module| {
-            let file = CodeSource::read(self, CodeOwner::Module(module), &path);
-            file.ok().flatten()
-        });
-        let text = files
+        modules
+            .iter()
+            .find_map(|module| {
+                let file = CodeSource::read(self, CodeOwner::Module(module), &path);
+                file.ok().flatten()
+            })
             .map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
-            .next();
-        text
     }
 
     fn provider_features(&self, type_name: &str) -> Vec<String> {

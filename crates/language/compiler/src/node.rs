@@ -16,8 +16,14 @@ use crate::compilation::Compilation;
 use crate::environment::NodeDefinition;
 use crate::scope::{CompileScope, ScopeKind};
 
-/// Groups of the pattern by which a node block was chosen.
-type MatchGroups = Vec<Option<Arc<str>>>;
+/// The node block of a node.
+struct ChosenNode<'n> {
+    node: &'n Arc<NodeDefinition>,
+    /// Title of the resource that stands for the block.
+    name: String,
+    /// Groups of the pattern by which the block was chosen; `None` without a pattern.
+    groups: Option<Vec<Option<Arc<str>>>>,
+}
 
 impl Compilation<'_> {
     /// Evaluates the node block of the node. An environment without node blocks needs none.
@@ -29,7 +35,7 @@ impl Compilation<'_> {
             return Ok(());
         }
         let certname = self.request.certname.to_lowercase();
-        let Some((node, name, groups)) = choose(&nodes, &certname)? else {
+        let Some(ChosenNode { node, name, groups }) = choose(&nodes, &certname)? else {
             return raise(format!(
                 "Could not find node statement with name 'default' or '{}'",
                 self.request.certname
@@ -119,11 +125,10 @@ fn node_scope(source: ResourceSource, id: crate::catalog::ResourceId) -> Compile
 
 /// The node block for a certname: one with its name, else the first pattern that matches, else
 /// `default`.
-#[allow(clippy::type_complexity)]
 fn choose<'n>(
     nodes: &[&'n Arc<NodeDefinition>],
     certname: &str,
-) -> EvalResult<Option<(&'n Arc<NodeDefinition>, String, Option<MatchGroups>)>> {
+) -> EvalResult<Option<ChosenNode<'n>>> {
     let hosts = || {
         nodes
             .iter()
@@ -131,7 +136,11 @@ fn choose<'n>(
     };
     for (node, host) in hosts() {
         if matches!(host, NodeHost::Name(name) if **name == *certname) {
-            return Ok(Some((node, certname.to_owned(), None)));
+            return Ok(Some(ChosenNode {
+                node,
+                name: certname.to_owned(),
+                groups: None,
+            }));
         }
     }
     for (node, host) in hosts() {
@@ -145,14 +154,22 @@ fn choose<'n>(
         match regex.captures(certname) {
             Ok(Some(found)) => {
                 let groups = found.iter().map(|group| group.map(Arc::from)).collect();
-                return Ok(Some((node, pattern_name(pattern.source()), Some(groups))));
+                return Ok(Some(ChosenNode {
+                    node,
+                    name: pattern_name(pattern.source()),
+                    groups: Some(groups),
+                }));
             }
             Ok(None) => {}
             Err(error) => return raise(error.to_string()),
         }
     }
     let default = hosts().find(|(_, host)| matches!(host, NodeHost::Default));
-    Ok(default.map(|(node, _)| (node, "default".to_owned(), None)))
+    Ok(default.map(|(node, _)| ChosenNode {
+        node,
+        name: "default".to_owned(),
+        groups: None,
+    }))
 }
 
 /// Puppet's name of a node block with a pattern: the letters of the pattern that a name may have.

@@ -85,7 +85,7 @@ pub enum AttributeLookup {
 #[derive(Debug)]
 pub struct ResourceDeclaration {
     pub form: ResourceForm,
-    /// Name of the type as written, without a leading `::`.
+    /// Name of the type as written.
     pub type_name: Arc<str>,
     pub bodies: Vec<EvaluatedResourceBody>,
     pub scope: CatalogScopeId,

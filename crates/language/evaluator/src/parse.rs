@@ -15,8 +15,6 @@ use crate::error::{EvalError, EvalResult, SourceLocation, raise};
 use crate::host::SourceFile;
 use crate::lower::{self, FileScope};
 
-/// Code of mistakes that the grammar does not allow; the others are found in a correct text.
-const SYNTAX_ERROR: &str = "SYNTAX_ERROR";
 /// Puppet's message for a text that ends too early, which has no line.
 const END_OF_INPUT: &str = "Syntax error at end of input";
 
@@ -39,8 +37,20 @@ pub(crate) enum SourceLanguage {
     Manifest,
     /// A file of a plan, or a function or type for one.
     Plan,
-    /// An EPP template.
+    /// An EPP template of a catalog, which may declare resources.
+    CatalogTemplate,
+    /// An EPP template of a plan.
     Template,
+}
+
+impl SourceLanguage {
+    /// Language of the templates that code in this language renders.
+    pub(crate) fn of_templates(self) -> Self {
+        match self {
+            Self::Manifest | Self::CatalogTemplate => Self::CatalogTemplate,
+            Self::Plan | Self::Template => Self::Template,
+        }
+    }
 }
 
 impl ParseCache {
@@ -69,7 +79,7 @@ impl ParseCache {
         };
         let scope = match language {
             SourceLanguage::Manifest | SourceLanguage::Plan => FileScope::Top,
-            SourceLanguage::Template => FileScope::Local,
+            SourceLanguage::CatalogTemplate | SourceLanguage::Template => FileScope::Local,
         };
         let source = Arc::new(SourceText::new(Some(&file.path), text));
         let location = location.filter(|_| language == SourceLanguage::Manifest);
@@ -134,8 +144,11 @@ fn source_unit(
     stack: StackBudget,
 ) -> EvalResult<Arc<LoweredUnit>> {
     let options = syntax::SyntaxOptions {
-        epp: language == SourceLanguage::Template,
-        tasks: language != SourceLanguage::Manifest,
+        epp: matches!(
+            language,
+            SourceLanguage::CatalogTemplate | SourceLanguage::Template
+        ),
+        tasks: matches!(language, SourceLanguage::Plan | SourceLanguage::Template),
     };
     let parsed = syntax::parse_at(source, options, location);
     let errors: Vec<&Diagnostic> = parsed
@@ -145,14 +158,23 @@ fn source_unit(
         .collect();
     match errors.as_slice() {
         [] => lower::unit(Arc::new(parsed.ast), scope, stack),
-        errors => Err(parse_error(source, language, errors).into()),
+        errors => {
+            let is_counted =
+                language == SourceLanguage::Manifest && parsed.is_grammatical && errors.len() > 1;
+            Err(parse_error(source, language, is_counted, errors).into())
+        }
     }
 }
 
 /// The error for a text with mistakes. It shows the first one; several mistakes of a manifest that
 /// are no syntax errors are counted, as Puppet does, and named in the hints.
 #[cold]
-fn parse_error(source: &SourceText, language: SourceLanguage, errors: &[&Diagnostic]) -> EvalError {
+fn parse_error(
+    source: &SourceText,
+    language: SourceLanguage,
+    is_counted: bool,
+    errors: &[&Diagnostic],
+) -> EvalError {
     let first = errors[0];
     let position = source.position(first.span.start);
     let mut place = SourceLocation {
@@ -160,8 +182,6 @@ fn parse_error(source: &SourceText, language: SourceLanguage, errors: &[&Diagnos
         line: position.line,
         column: position.column,
     };
-    let is_counted =
-        language == SourceLanguage::Manifest && errors.len() > 1 && first.code != SYNTAX_ERROR;
     let shown = if is_counted {
         (place.line, place.column) = (0, 0);
         let text = format!(

@@ -51,6 +51,8 @@ pub struct ParsedSource {
     /// Faults in the order in which Puppet would meet them; the first error is the one that Puppet
     /// reports.
     pub diagnostics: Vec<Diagnostic>,
+    /// True if the text follows the grammar, so that all errors were found by validation.
+    pub is_grammatical: bool,
 }
 
 /// Parses and validates a source.
@@ -71,10 +73,15 @@ pub fn parse_at(
     let ParsedSource {
         ast,
         diagnostics: warnings,
+        ..
     } = parsed;
     let mut diagnostics = validate::validate(&ast, options.tasks, location, numbers);
     diagnostics.extend(warnings);
-    ParsedSource { ast, diagnostics }
+    ParsedSource {
+        ast,
+        diagnostics,
+        is_grammatical: true,
+    }
 }
 
 /// Parses code inside a heredoc. Heredocs in it are not parsed, which bounds the recursion.
@@ -131,7 +138,12 @@ fn parse_syntax(
     let mut diagnostics: Vec<Diagnostic> = faults.into_iter().map(|(_, fault)| fault).collect();
     diagnostics.extend(lexed.warnings);
     let ast = tree.ast;
-    (ParsedSource { ast, diagnostics }, tree.numbers)
+    let parsed = ParsedSource {
+        ast,
+        diagnostics,
+        is_grammatical: false,
+    };
+    (parsed, tree.numbers)
 }
 
 /// Parses on the caller's stack if the nesting fits every stack, and on a separate stack if it is
@@ -159,5 +171,6 @@ fn empty_result(source: &Arc<SourceText>, fault: Diagnostic) -> ParsedSource {
     ParsedSource {
         ast,
         diagnostics: vec![fault],
+        is_grammatical: false,
     }
 }

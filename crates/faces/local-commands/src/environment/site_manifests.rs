@@ -26,7 +26,8 @@ impl EnvironmentCode for EnvironmentFiles {
         let mut paths = Vec::new();
         if manifest.is_dir() {
             find_manifests(&manifest, MANIFEST_DEPTH_MAX, &mut paths)?;
-            paths.sort();
+            // as texts: `a.pp` comes before `a/b.pp`
+            paths.sort_by_cached_key(|path| path.to_string_lossy().into_owned());
         } else if manifest.exists() {
             paths.push(manifest);
         }

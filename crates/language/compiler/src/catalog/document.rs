@@ -226,7 +226,7 @@ fn value_json(name: &str, value: &Value, form: DocumentForm) -> Result<Json, Str
     let flat;
     let value = match value {
         Value::Array(values) if RELATIONSHIPS.contains(&name) || has_reference(values) => {
-            flat = flattened(values);
+            flat = flattened(values, RELATIONSHIPS.contains(&name));
             &flat
         }
         other => other,
@@ -265,18 +265,19 @@ fn reference(value: &Value) -> Option<CatalogReference> {
     CatalogReference::of(value.as_type()?)
 }
 
-fn flattened(values: &[Value]) -> Value {
-    fn flatten(values: &[Value], into: &mut Vec<Value>) {
+/// The values of nested lists in one list, without undef for relationships.
+fn flattened(values: &[Value], is_relationship: bool) -> Value {
+    fn flatten(values: &[Value], is_relationship: bool, into: &mut Vec<Value>) {
         for value in values {
             match value {
-                Value::Array(inner) => flatten(inner, into),
-                Value::Undef => {}
+                Value::Array(inner) => flatten(inner, is_relationship, into),
+                Value::Undef if is_relationship => {}
                 other => into.push(other.clone()),
             }
         }
     }
     let mut flat = Vec::with_capacity(values.len());
-    flatten(values, &mut flat);
+    flatten(values, is_relationship, &mut flat);
     Value::array(flat)
 }
 

@@ -16,7 +16,7 @@ use crate::catalog_host::{
     ResourceAttribute, ResourceChange, ResourceDeclaration,
 };
 use crate::code::{LoweredNode, NodeId};
-use crate::error::{EvalResult, EvalUnwind, raise};
+use crate::error::{EvalResult, EvalUnwind, RUNTIME_ERROR, raise};
 use crate::frame::{CatalogScopeId, VariableFrame};
 use crate::label;
 
@@ -60,7 +60,7 @@ impl Evaluator<'_> {
     ) -> EvalResult {
         let catalog = self.catalog_host(cx, node)?;
         let type_name = match &resource.type_name {
-            ResourceTypeNode::Name(name) => super::access::relative_name(name),
+            ResourceTypeNode::Name(name) => Arc::clone(name),
             ResourceTypeNode::Expression {
                 type_expr,
                 is_reference,
@@ -215,6 +215,10 @@ impl Evaluator<'_> {
         let mut evaluated: Vec<ResourceAttribute> = Vec::with_capacity(attributes.len());
         for attribute in attributes {
             let value = self.eval(cx, attribute.value)?;
+            if value.as_object().is_some_and(|it| it.elements().is_some()) {
+                let text = "Error while evaluating a '=>' expression, Use of an Iterator is not supported here";
+                return Err(self.fail(cx, attribute.at, RUNTIME_ERROR, text));
+            }
             let location = cx.unit.location_at(attribute.at);
             let first_new = evaluated.len();
             if attribute.kind == AttributeOpKind::Splat {

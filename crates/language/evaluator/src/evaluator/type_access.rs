@@ -28,6 +28,13 @@ impl Evaluator<'_> {
         let Some(issue) = error.issue else {
             return raise(error.message);
         };
+        if issue == EMPTY_REFERENCE && self.host.catalog().is_some() {
+            let is_list = keys.len() > 1 || matches!(keys.first(), Some(Value::Array(_)));
+            return Ok(match is_list {
+                true => Value::array(Vec::new()),
+                false => Value::Undef,
+            });
+        }
         // several keys may come from one list, which is then the location
         let at = match error.argument {
             Some(place) => ids
@@ -76,6 +83,9 @@ impl Evaluator<'_> {
         })
     }
 }
+
+/// Issue of a reference whose titles are all undef, which names nothing in a catalog.
+const EMPTY_REFERENCE: &str = "EMPTY_RESOURCE_SPECIALIZATION";
 
 /// Type and title of a reference to one resource or class.
 fn titled(ty: &Type) -> Option<(&str, &str)> {

@@ -15,7 +15,7 @@ use crate::evaluator::NamedCall;
 use crate::frame::VariableFrame;
 use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
 use crate::lower::FileScope;
-use crate::parse::{self, SourceLanguage};
+use crate::parse;
 
 const PARAMETERS: &str = "Hash[Pattern[/^\\w+$/], Any]";
 const TEXT: &str = "Variant[String, Sensitive[String]]";
@@ -57,11 +57,12 @@ fn epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
         return raise(format!("Could not find template '{shown}'"));
     };
     let shared = Rc::clone(&evaluator.shared);
-    let unit =
-        shared
-            .loader
-            .parsed()
-            .parse_file(&file, SourceLanguage::Template, None, evaluator.stack);
+    let unit = shared.loader.parsed().parse_file(
+        &file,
+        shared.loader.language().of_templates(),
+        None,
+        evaluator.stack,
+    );
     let unit = unit.map_err(|unwind| template_error(*unwind, "epp"))?;
     let module = name.split('/').next();
     shared.loader.set_file_owner(&file.path, module);
@@ -73,7 +74,7 @@ fn inline_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalRes
     let unit = parse::text_unit(
         &call.text(0),
         Some("inlined-epp-text"),
-        SourceLanguage::Template,
+        evaluator.shared.loader.language().of_templates(),
         FileScope::Local,
         evaluator.stack,
     );

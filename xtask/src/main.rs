@@ -9,12 +9,14 @@
     reason = "a tool for a terminal"
 )]
 
+mod apt;
 mod bench;
 mod deny;
 mod functions;
 mod layers;
 mod packages;
 mod puppet8;
+mod puppet_modules;
 mod resource_types;
 mod run;
 mod soak;
@@ -36,7 +38,7 @@ enum Command {
     Bench(bench::Options),
     /// Run the kill tests and power cuts many times
     Soak(soak::Options),
-    /// Install Ruby, Puppet 7 and Puppet 8, with which `cargo test -p oracles` compares
+    /// Install Ruby, Puppet 7, Puppet 8 and modules, with which `cargo test -p oracles` compares
     Oracles,
     /// Check that crates use only the areas that their own area may use
     Layers,

@@ -4,6 +4,7 @@
 //! since Puppet takes most of a second to start; cases stand in `cases/`, one a line.
 
 pub mod catalog_cases;
+pub mod catalog_classes;
 pub mod compiled_catalog;
 
 use std::io::Write as _;

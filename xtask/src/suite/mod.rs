@@ -7,7 +7,7 @@ mod tests_run;
 use anyhow::Result;
 
 use self::steps::Steps;
-use crate::{bench, deny, layers, packages, puppet8, run, words};
+use crate::{bench, deny, layers, packages, puppet_modules, puppet8, run, words};
 
 /// Number of test programs that run at the same time. Each runs as many tests at once as the
 /// machine has cores, so one is enough to use them.
@@ -95,5 +95,6 @@ fn all(options: &Options, steps: &mut Steps) -> Result<()> {
 pub(crate) fn oracles() -> Result<()> {
     packages::ensure(packages::FOR_ORACLES)?;
     packages::ensure(packages::MODULES)?;
-    puppet8::ensure()
+    puppet8::ensure()?;
+    puppet_modules::ensure()
 }

@@ -1,9 +1,10 @@
 //! Our compiler's answers to cases: [`compile_case`].
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, Result, bail};
+use catalogs::RubyWorkerProvider;
 use compiler::{
     ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm, EnvironmentSettings,
     ExportSearchError, ExportedResource, ExportedResources,
@@ -12,6 +13,7 @@ use evaluator::CollectorQuery;
 use local_commands::environment::{EnvironmentFiles, EnvironmentOnDisk};
 use lookup::HieraSettings;
 use pcore::{Hash, Value};
+use ruby_workers::{RubyEnvironment, RubyWorkerSettings, RubyWorkers};
 use serde_json::{Map, Value as Json, json};
 
 use crate::catalog_cases::{CatalogAnswer, CatalogCase, with_fixed_paths};
@@ -51,6 +53,15 @@ pub fn environment_of(root: &Path, has_storeconfigs: bool) -> Result<CompilerEnv
         &[root.join("library")],
         &root.join("global/hiera.yaml"),
     )?;
+    let ruby = RubyWorkerProvider::new(
+        workers().clone(),
+        RubyEnvironment {
+            name: on_disk.name.clone(),
+            version: root.display().to_string(),
+            directory: directory.clone(),
+            module_directories: on_disk.modulepath.clone(),
+        },
+    );
     let settings = EnvironmentSettings {
         name: on_disk.name.clone(),
         hiera: HieraSettings {
@@ -61,9 +72,16 @@ pub fn environment_of(root: &Path, has_storeconfigs: bool) -> Result<CompilerEnv
         },
         settings: Vec::new(),
         storeconfigs: has_storeconfigs,
+        ruby: Some(Arc::new(ruby)),
     };
     let code = EnvironmentFiles::from_environment(on_disk);
     Ok(CompilerEnvironment::new(settings, Box::new(code)))
+}
+
+/// Ruby processes that all cases share.
+fn workers() -> &'static RubyWorkers {
+    static WORKERS: OnceLock<RubyWorkers> = OnceLock::new();
+    WORKERS.get_or_init(|| RubyWorkers::new(RubyWorkerSettings::default()))
 }
 
 fn request_of(case: &CatalogCase) -> Result<CompileRequest> {

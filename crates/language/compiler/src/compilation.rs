@@ -5,7 +5,7 @@
 //!
 //! Invariant: nothing of the state is borrowed while a program runs, since the program calls back.
 
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -27,6 +27,7 @@ use crate::environment::{ClassDefinition, CompilerEnvironment, DefinedType, Mani
 use crate::error::CompileError;
 use crate::overrides::PendingOverride;
 use crate::request::{CompileLog, CompileRequest, CompiledCatalog};
+use crate::ruby::RubyCode;
 use crate::scope::{CompileScope, ScopeKind, SourceRecord};
 
 /// Compiles the catalog of a node. The work runs on a thread of its own, which has the stack that
@@ -93,6 +94,8 @@ pub(crate) struct Compilation<'e> {
     pub(crate) request: &'e CompileRequest,
     pub(crate) lookup: Lookup,
     state: RefCell<CompileState>,
+    /// Ruby, started at its first use.
+    pub(crate) ruby: OnceCell<Box<dyn RubyCode>>,
     /// Classes and defined resources that are being evaluated inside each other.
     pub(crate) depth: Cell<u32>,
 }
@@ -146,6 +149,7 @@ impl<'e> Compilation<'e> {
             request,
             lookup: Lookup::new(settings, Arc::clone(&environment.data)),
             state: RefCell::new(CompileState::new()),
+            ruby: OnceCell::new(),
             depth: Cell::new(0),
         }
     }

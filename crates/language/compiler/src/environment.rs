@@ -19,6 +19,7 @@ use pcore::Value;
 
 use crate::names::definition_name;
 use crate::native_types;
+use crate::ruby::SharedRuby;
 use resource_types::ResourceType;
 use syntax::ModuleLocation;
 
@@ -46,6 +47,8 @@ pub struct EnvironmentSettings {
     pub settings: Vec<(String, Value)>,
     /// True if resources may be exported and collected.
     pub storeconfigs: bool,
+    /// Ruby for functions and templates; `None` refuses them.
+    pub ruby: Option<SharedRuby>,
 }
 
 /// An environment, ready for compilations on many threads.
@@ -60,6 +63,8 @@ pub struct CompilerEnvironment {
     resource_types: RwLock<HashMap<String, Option<Arc<ResourceType>>>>,
     files: RwLock<HashMap<FileKey, Option<SourceFile>>>,
     modules: RwLock<HashMap<String, Option<CodeModule>>>,
+    /// Built-in functions of stdlib by name, and whether they are used.
+    builtins: RwLock<HashMap<String, bool>>,
 }
 
 /// Module of a file, or `None` for the environment, and its path.
@@ -125,6 +130,7 @@ impl CompilerEnvironment {
             resource_types: RwLock::default(),
             files: RwLock::default(),
             modules: RwLock::default(),
+            builtins: RwLock::default(),
         }
     }
 
@@ -133,19 +139,32 @@ impl CompilerEnvironment {
         &self.settings.name
     }
 
-    /// True if the module stdlib of the environment has a function, in Puppet or in Ruby.
-    pub(crate) fn stdlib_has(&self, function: &str) -> bool {
+    /// True if a built-in function of stdlib is to be used: the module has the function, and its
+    /// file in Ruby is one that the built-in function was compared with, unless there is no Ruby.
+    pub(crate) fn uses_builtin(&self, function: &str) -> bool {
+        if let Some(known) = read(&self.builtins).get(function) {
+            return *known;
+        }
+        let uses = self.decide_builtin(function);
+        write(&self.builtins).insert(function.to_owned(), uses);
+        uses
+    }
+
+    fn decide_builtin(&self, function: &str) -> bool {
         let path = function.replace("::", "/");
         let own = path.strip_prefix("stdlib/").unwrap_or(&path);
-        let files = [
-            format!("lib/puppet/functions/{path}.rb"),
-            format!("lib/puppet/parser/functions/{path}.rb"),
-            format!("functions/{own}.pp"),
-        ];
-        files.iter().any(|path| {
+        let in_module = |path: &str| {
             let file = CodeSource::read(self, CodeOwner::Module("stdlib"), path);
-            matches!(file, Ok(Some(_)))
-        })
+            file.ok().flatten()
+        };
+        let [modern, former] = stdlib::RUBY_FUNCTION_DIRECTORIES;
+        for path in [format!("{modern}/{path}.rb"), format!("{former}/{path}.rb")] {
+            if let Some(file) = in_module(&path) {
+                let is_same = stdlib::replaced_function(&path, &file.bytes).is_none();
+                return is_same || self.settings.ruby.is_none();
+            }
+        }
+        in_module(&format!("functions/{own}.pp")).is_some()
     }
 
     /// The manifests of the site, parsed at the first use.

@@ -25,7 +25,7 @@ impl EvaluationHost for Compilation<'_> {
 
     fn function(&self, name: &str) -> Option<&'static NativeFunction> {
         let found = stdlib::function(name)?;
-        self.environment.stdlib_has(name).then_some(found)
+        self.environment.uses_builtin(name).then_some(found)
     }
 
     fn stands_in_for(&self, name: &str) -> bool {
@@ -37,7 +37,7 @@ impl EvaluationHost for Compilation<'_> {
         evaluator: &mut Evaluator<'_>,
         call: &mut CallArguments<'_>,
     ) -> Option<EvalResult> {
-        functions::run(self, evaluator, call)
+        functions::run(self, evaluator, call).or_else(|| self.call_ruby(evaluator, call))
     }
 
     fn method(

@@ -28,6 +28,7 @@ mod overrides;
 mod relationships;
 mod request;
 mod resources;
+mod ruby;
 mod scope;
 
 pub use catalog::{CatalogDocument, DocumentForm, RichValueError};
@@ -36,3 +37,4 @@ pub use environment::{CompilerEnvironment, EnvironmentCode, EnvironmentSettings}
 pub use error::CompileError;
 pub use exports::{ExportSearchError, ExportedResource, ExportedResources};
 pub use request::{ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog};
+pub use ruby::{BlockArity, ErbSource, RubyCaller, RubyCode, RubyProvider, ruby_error};

@@ -39,7 +39,7 @@ impl RubyCallbacks for Nothing {
 
     fn call_function(
         &mut self,
-        _: &mut RubySession,
+        _: &RubySession,
         name: &str,
         _: &[Value],
         _: Option<&RubyBlock>,
@@ -49,7 +49,7 @@ impl RubyCallbacks for Nothing {
 
     fn call_block(
         &mut self,
-        _: &mut RubySession,
+        _: &RubySession,
         _: u32,
         _: &[Value],
     ) -> Result<Value, RubyCallbackError> {
@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         module_directories: vec![PathBuf::from("/usr/share/puppet/modules")],
     };
     let start = Instant::now();
-    let mut session = workers.session(&environment)?;
+    let session = workers.session(&environment)?;
     println!("first session of a version      {}", shown(start.elapsed()));
     let pair = [Value::from(vec![
         Value::from("a"),
@@ -109,7 +109,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut ends = Vec::new();
     for _ in 0..SESSIONS {
         let start = Instant::now();
-        let mut session = workers.session(&environment)?;
+        let session = workers.session(&environment)?;
         times.push(start.elapsed());
         let start = Instant::now();
         session.call_function("any2array", &pair, None, &mut Nothing)?;

@@ -26,7 +26,7 @@ pub trait RubyCallbacks {
     /// [`RubySession::call_block`].
     fn call_function(
         &mut self,
-        session: &mut RubySession,
+        session: &RubySession,
         name: &str,
         arguments: &[Value],
         block: Option<&RubyBlock>,
@@ -35,7 +35,7 @@ pub trait RubyCallbacks {
     /// Calls the block that was passed to [`RubySession::call_function`] with this id.
     fn call_block(
         &mut self,
-        session: &mut RubySession,
+        session: &RubySession,
         block: u32,
         arguments: &[Value],
     ) -> Result<Value, RubyCallbackError>;

@@ -103,6 +103,11 @@ impl Catalog {
         &self.contents[container.0 as usize]
     }
 
+    /// Names of the classes, in the order of their evaluation.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.classes.iter()
+    }
+
     /// Adds a class to the list of classes, and its name to the tags.
     pub(crate) fn add_class(&mut self, name: &Arc<str>) -> Result<(), InvalidTag> {
         self.classes.push(Arc::clone(name));

@@ -8,10 +8,12 @@ mod classes;
 mod resources;
 mod stdlib_resources;
 mod tags;
+mod templates;
 
 use evaluator::function::CallArguments;
 use evaluator::{EvalResult, Evaluator, raise};
 
+pub(crate) use self::resources::create as create_from_hash;
 use crate::compilation::Compilation;
 
 type CatalogFunction =
@@ -27,6 +29,8 @@ fn find(name: &str) -> Option<CatalogFunction> {
         "realize" => resources::realize,
         "tag" => tags::tag,
         "tagged" => tags::tagged,
+        "template" => templates::template,
+        "inline_template" => templates::inline_template,
         "ensure_resource" => stdlib_resources::ensure_resource,
         "ensure_resources" => stdlib_resources::ensure_resources,
         "ensure_packages" | "stdlib::ensure_packages" => stdlib_resources::ensure_packages,
@@ -35,6 +39,11 @@ fn find(name: &str) -> Option<CatalogFunction> {
         "assert_private" | "private" => stdlib_resources::assert_private,
         _ => return None,
     })
+}
+
+/// True if there is a function with this name.
+pub(crate) fn exists(name: &str) -> bool {
+    find(name).is_some()
 }
 
 /// Runs a function that needs the catalog; `None` if it is another function.

@@ -47,7 +47,7 @@ pub(super) fn create_resources(
 }
 
 /// Declares resources from a hash of titles and attributes.
-pub(super) fn create(
+pub(crate) fn create(
     compilation: &Compilation<'_>,
     evaluator: &mut Evaluator<'_>,
     (scope, location): (CatalogScopeId, SourceLocation),

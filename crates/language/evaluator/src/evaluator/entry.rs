@@ -288,6 +288,22 @@ impl Evaluator<'_> {
         self.variable_from(scope.frame.as_ref(), name)
     }
 
+    /// All variables that a scope sees without a namespace, those of inner scopes first.
+    #[must_use]
+    pub fn variables_in(&self, scope: &VariableScope) -> Vec<(Arc<str>, Value)> {
+        let mut variables = scope.variables();
+        let own: std::collections::HashSet<Arc<str>> =
+            variables.iter().map(|(name, _)| Arc::clone(name)).collect();
+        for name in self.shared.globals.names() {
+            if let Some(value) = self.shared.globals.get(&name)
+                && !own.contains(&name)
+            {
+                variables.push((name, value));
+            }
+        }
+        variables
+    }
+
     /// Parses a type expression. `local_types` are additional aliases: name and type expression.
     pub fn parse_type(&mut self, text: &str, local_types: &[(&str, &str)]) -> EvalResult<Type> {
         crate::type_text::parse(self, text, local_types)

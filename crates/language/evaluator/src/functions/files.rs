@@ -64,6 +64,12 @@ impl Evaluator<'_> {
         file.or_else(|error| raise(error.to_string()))
     }
 
+    /// Finds a file by `module/path` or its absolute path, for functions of a host. `folder` is
+    /// `templates` or `files`.
+    pub fn find_module_file(&self, name: &str, folder: &str) -> EvalResult<Option<SourceFile>> {
+        self.module_file(name, folder)
+    }
+
     /// Splits an absolute path into a module and the path below its folder; `None` if it leads into
     /// no module.
     fn of_path<'p>(&self, path: &'p str, folder: &str) -> Option<(&'p str, &'p str)> {

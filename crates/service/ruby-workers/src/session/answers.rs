@@ -12,7 +12,7 @@ type Answer = Result<Json, RubyCallbackError>;
 impl RubySession {
     /// The message with the answer, and the reason if the call is ended.
     pub(super) fn answer(
-        &mut self,
+        &self,
         question: Question,
         callbacks: &mut dyn RubyCallbacks,
     ) -> (Json, Option<RubyAbort>) {
@@ -23,7 +23,7 @@ impl RubySession {
         }
     }
 
-    fn ask_compiler(&mut self, question: Question, callbacks: &mut dyn RubyCallbacks) -> Answer {
+    fn ask_compiler(&self, question: Question, callbacks: &mut dyn RubyCallbacks) -> Answer {
         match question {
             Question::Variable { name } => match callbacks.variable(&name)? {
                 RubyVariable::Value(value) => Ok(Json::Array(vec![rich(&value)?])),

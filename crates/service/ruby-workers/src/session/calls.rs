@@ -16,7 +16,7 @@ impl RubySession {
     /// Calls a function of the environment's modules, of either API. The arguments are those of the
     /// manifest; 3.x functions get them converted as in Puppet.
     pub fn call_function(
-        &mut self,
+        &self,
         name: &str,
         arguments: &[Value],
         block: Option<RubyBlockShape>,
@@ -25,15 +25,15 @@ impl RubySession {
         let arguments = passable(name, arguments)?;
         let message = json!({"op": "function", "name": name, "args": arguments, "block": block});
         let result = self.call(name, &message, callbacks)?;
-        if !self.called.contains(name) {
-            self.called.insert(name.to_owned());
+        if !self.called.borrow().contains(name) {
+            self.called.borrow_mut().insert(name.to_owned());
         }
         read_value(name, &result, callbacks)
     }
 
     /// Renders an ERB template with the variables of the caller's scope.
     pub fn render_erb(
-        &mut self,
+        &self,
         template: &RubyTemplate,
         callbacks: &mut dyn RubyCallbacks,
     ) -> Result<String, RubyCallError> {
@@ -59,7 +59,7 @@ impl RubySession {
     /// Calls a block that Ruby code passed to a function of the compiler. Only good until that function
     /// returned.
     pub fn call_block(
-        &mut self,
+        &self,
         block: &RubyBlock,
         arguments: &[Value],
         callbacks: &mut dyn RubyCallbacks,
@@ -73,7 +73,7 @@ impl RubySession {
 
     /// Calls a Hiera 5 backend; `None` if it found nothing (`context.not_found`).
     pub fn call_hiera(
-        &mut self,
+        &self,
         call: &RubyHieraCall,
         callbacks: &mut dyn RubyCallbacks,
     ) -> Result<Option<Value>, RubyCallError> {
@@ -94,7 +94,7 @@ impl RubySession {
 
     /// API and signatures of a function; `None` if there is no such function.
     pub fn describe_function(
-        &mut self,
+        &self,
         name: &str,
         callbacks: &mut dyn RubyCallbacks,
     ) -> Result<Option<RubyFunctionDescription>, RubyCallError> {
@@ -105,7 +105,7 @@ impl RubySession {
 
     /// A resource type; `None` if neither Puppet nor a module has it.
     pub fn resource_type(
-        &mut self,
+        &self,
         name: &str,
         callbacks: &mut dyn RubyCallbacks,
     ) -> Result<Option<RubyResourceType>, RubyCallError> {

@@ -5,6 +5,7 @@
 mod answers;
 mod calls;
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,15 +25,18 @@ use crate::settings::RubyWorkerSettings;
 use crate::template_process::ForkedSession;
 
 /// A process for the calls of one compile. Dropping it ends the process.
+///
+/// Calls take `&self`, since the compiler that answers a question of a call may make another call
+/// meanwhile. Nothing of the session is borrowed while the compiler answers.
 #[derive(Debug)]
 pub struct RubySession {
     settings: Arc<RubyWorkerSettings>,
     process: Arc<EnvironmentProcess>,
-    forked: ForkedSession,
-    depth: usize,
-    is_ended: bool,
+    forked: RefCell<ForkedSession>,
+    depth: Cell<usize>,
+    is_ended: Cell<bool>,
     /// Functions that were called and did not end the process.
-    called: BTreeSet<String>,
+    called: RefCell<BTreeSet<String>>,
     _slot: SessionSlot,
 }
 
@@ -48,41 +52,41 @@ impl RubySession {
         Self {
             settings,
             process,
-            forked,
-            depth: 0,
-            is_ended: false,
-            called: BTreeSet::new(),
+            forked: RefCell::new(forked),
+            depth: Cell::new(0),
+            is_ended: Cell::new(false),
+            called: RefCell::default(),
             _slot: slot,
         }
     }
 
     /// True if a call ended the process; the compile needs a new session.
     #[must_use]
-    pub const fn is_ended(&self) -> bool {
-        self.is_ended
+    pub fn is_ended(&self) -> bool {
+        self.is_ended.get()
     }
 
     /// Sends a call and answers the questions of Ruby code until its result comes.
     fn call(
-        &mut self,
+        &self,
         callee: &str,
         message: &Json,
         callbacks: &mut dyn RubyCallbacks,
     ) -> Result<Json, RubyCallError> {
         let callee = callee.to_owned();
-        if self.is_ended {
+        if self.is_ended.get() {
             return Err(RubyCallError::Ended { callee });
         }
-        if self.depth >= NESTING_MAX {
+        if self.depth.get() >= NESTING_MAX {
             let max = NESTING_MAX;
             return Err(RubyCallError::TooDeep { callee, max });
         }
-        self.depth += 1;
+        self.depth.set(self.depth.get() + 1);
         let mut budget = TimeBudget::new(self.settings.call_time_max);
         let result = self.exchange(&callee, message, &mut budget, callbacks);
-        self.depth -= 1;
-        if self.depth == 0 && !self.is_ended {
-            match self.forked.channel.take_output() {
+        self.depth.set(self.depth.get() - 1);
+        if self.depth.get() == 0 && !self.is_ended.get() {
+            match self.forked.borrow_mut().channel.take_output() {
                 Ok(Some(text)) => callbacks.printed(&text),
                 Ok(None) => {}
                 Err(error) => return Err(self.end(&callee, error)),
@@ -92,7 +96,7 @@ impl RubySession {
     }
 
     fn exchange(
-        &mut self,
+        &self,
         callee: &str,
         message: &Json,
         budget: &mut TimeBudget,
@@ -117,7 +121,7 @@ impl RubySession {
             let question = question.map_err(|error| self.end_malformed(callee, &error))?;
             let (answer, asked_abort) = self.answer(question, callbacks);
             abort = abort.or(asked_abort);
-            if self.is_ended {
+            if self.is_ended.get() {
                 return Err(match abort {
                     Some(abort) => aborted(callee, abort),
                     None => RubyCallError::Ended {
@@ -130,11 +134,7 @@ impl RubySession {
     }
 
     /// The result of the innermost call if the message is one.
-    fn read_outcome(
-        &mut self,
-        callee: &str,
-        reply: &mut Json,
-    ) -> Option<Result<Json, RubyCallError>> {
+    fn read_outcome(&self, callee: &str, reply: &mut Json) -> Option<Result<Json, RubyCallError>> {
         if let Some(value) = reply.get_mut("done") {
             return Some(Ok(value.take()));
         }
@@ -145,8 +145,8 @@ impl RubySession {
         }))
     }
 
-    fn receive(&mut self, callee: &str, budget: &mut TimeBudget) -> Result<Json, RubyCallError> {
-        let received = self.forked.channel.receive(budget);
+    fn receive(&self, callee: &str, budget: &mut TimeBudget) -> Result<Json, RubyCallError> {
+        let received = self.forked.borrow_mut().channel.receive(budget);
         let frame = received.map_err(|error| self.end(callee, error))?;
         let reply = serde_json::from_slice(&frame);
         reply.map_err(|error| self.end_malformed(callee, &error))
@@ -154,7 +154,7 @@ impl RubySession {
 
     /// Sends a message. An answer that is too long is replaced by an exception in Ruby.
     fn send(
-        &mut self,
+        &self,
         callee: &str,
         message: &Json,
         budget: &mut TimeBudget,
@@ -171,12 +171,12 @@ impl RubySession {
                 encode(&json!({ "raise": text }), usize::MAX).unwrap_or_default()
             }
         };
-        let sent = self.forked.channel.send(&frame, budget);
+        let sent = self.forked.borrow_mut().channel.send(&frame, budget);
         sent.map_err(|error| self.end(callee, error))
     }
 
     /// Ends the process after a failure of the connection.
-    fn end(&mut self, callee: &str, error: ChannelError) -> RubyCallError {
+    fn end(&self, callee: &str, error: ChannelError) -> RubyCallError {
         let how = self.kill();
         let callee_name = callee.to_owned();
         let file = self.find_file(callee);
@@ -199,13 +199,17 @@ impl RubySession {
                 callee: callee_name,
                 file,
                 how: how.unwrap_or_else(|| "for an unknown reason".to_owned()),
-                output: self.forked.channel.output_tail(OUTPUT_TAIL_MAX),
+                output: self
+                    .forked
+                    .borrow_mut()
+                    .channel
+                    .output_tail(OUTPUT_TAIL_MAX),
             },
         }
     }
 
     /// Ends the process after a message that is none of the protocol's.
-    fn end_malformed(&mut self, callee: &str, error: &serde_json::Error) -> RubyCallError {
+    fn end_malformed(&self, callee: &str, error: &serde_json::Error) -> RubyCallError {
         self.kill();
         RubyCallError::BadMessage {
             callee: callee.to_owned(),
@@ -213,15 +217,15 @@ impl RubySession {
         }
     }
 
-    fn kill(&mut self) -> Option<String> {
-        if self.is_ended {
+    fn kill(&self) -> Option<String> {
+        if self.is_ended.get() {
             return None;
         }
-        self.is_ended = true;
-        self.process.end_session(self.forked.pid)
+        self.is_ended.set(true);
+        self.process.end_session(self.forked.borrow().pid)
     }
 
-    fn describe_failure(&mut self, callee: &str, failure: CallFailure) -> RubyCallError {
+    fn describe_failure(&self, callee: &str, failure: CallFailure) -> RubyCallError {
         let callee = callee.to_owned();
         let CallFailure {
             kind,
@@ -275,7 +279,7 @@ impl RubySession {
 
 impl Drop for RubySession {
     fn drop(&mut self) {
-        self.process.add_called(std::mem::take(&mut self.called));
+        self.process.add_called(self.called.take());
         self.kill();
     }
 }

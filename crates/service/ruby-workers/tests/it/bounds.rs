@@ -98,7 +98,7 @@ fn the_least_recently_used_version_ends() {
     let mut compiler = TestCompiler::default();
     let mut parent = |version: &str| {
         let session = fixture.workers.session(&fixture.environment(version));
-        let mut session = session.expect("a session");
+        let session = session.expect("a session");
         let result = session.call_function("site::parent", &[], None, &mut compiler);
         result.expect("a process id").to_string()
     };
@@ -176,7 +176,7 @@ fn server_that_is_killed() {
         prints_log: true,
         ..TestCompiler::default()
     };
-    let mut session = fixture.session();
+    let session = fixture.session();
     let result = session.call_function("site::busy", &[], None, &mut compiler);
     panic!("{result:?}");
 }

@@ -27,7 +27,7 @@ fn variables_come_from_the_scope_and_the_closure_scope() {
         ("x", "local".into()),
         ("y", Value::Undef),
     ]);
-    let mut session = fixture.session();
+    let session = fixture.session();
     let result = session.call_function("site::vars", &[], None, &mut compiler);
     assert_eq!(result.expect("values").to_string(), "[t, 1, Debian]");
     assert_eq!(
@@ -78,7 +78,7 @@ fn functions_of_the_compiler_come_before_those_in_ruby() {
         "outer3",
         "[function_host([1]), call_function('site::inner', [2]), function_any2array([3])]",
     );
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     for name in ["site::outer", "outer3"] {
         let result = session.call_function(name, &[], None, &mut compiler);
@@ -106,7 +106,7 @@ fn calls_nest_in_both_directions() {
         "n",
         "n.zero? ? 'bottom' : call_function('host_again', 'site::deep', n - 1)",
     );
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let list = Value::from(vec![Value::from(1), 2.into()]);
     let result = session.call_function("site::blocks", &[list], None, &mut compiler);
@@ -137,7 +137,7 @@ fn failures_of_the_compiler_can_be_rescued() {
         "begin; call_function('fail_here'); rescue StandardError => e; e.message; end",
     );
     fixture.function("passes", "", "call_function('fail_here')");
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let mut call = |name| session.call_function(name, &[], None, &mut compiler);
     let result = call("site::rescues").expect("a text").to_string();
@@ -156,7 +156,7 @@ fn messages_are_logged_and_printed_text_is_passed_on() {
         "",
         "Puppet.warning('careful'); puts 'out'; $stderr.puts 'err'; system('echo child'); $stdin.read.inspect",
     );
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let result = session.call_function("site::speaks", &[], None, &mut compiler);
     assert_eq!(result.expect("a text").to_string(), r#""""#);
@@ -176,7 +176,7 @@ fn resources_are_declared_through_the_compiler() {
          closure_scope.compiler.add_resource(closure_scope, r)
          nil",
     );
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let result = session.call_function("site::declares", &[], None, &mut compiler);
     assert_eq!(result.expect("undef"), Value::Undef);

@@ -162,7 +162,7 @@ impl RubyCallbacks for TestCompiler {
 
     fn call_function(
         &mut self,
-        session: &mut RubySession,
+        session: &RubySession,
         name: &str,
         arguments: &[Value],
         block: Option<&RubyBlock>,
@@ -195,7 +195,7 @@ impl RubyCallbacks for TestCompiler {
 
     fn call_block(
         &mut self,
-        _: &mut RubySession,
+        _: &RubySession,
         block: u32,
         arguments: &[Value],
     ) -> Result<Value, RubyCallbackError> {

@@ -10,7 +10,7 @@ fn functions_of_debians_stdlib_give_their_results() {
     let Some(fixture) = Fixture::new() else {
         return;
     };
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let mut call = |name: &str, arguments: &[Value]| {
         let result = session.call_function(name, arguments, None, &mut compiler);
@@ -78,7 +78,7 @@ fn values_of_every_kind_return_as_they_were() {
         ty("Integer"),
         Value::from([("__ptype", "text")].into_iter().collect::<Hash>()),
     ];
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     for value in &values {
         let arguments = std::slice::from_ref(value);
@@ -119,7 +119,7 @@ fn blocks_of_the_caller_run_there() {
            def twice(a, &block) = [yield(a, 1), block.call(a, 2)]
          end",
     );
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let arguments = [Value::from("x")];
     let mut call = |shape| session.call_function("site::twice", &arguments, shape, &mut compiler);
@@ -210,7 +210,7 @@ fn functions_are_listed_without_ruby_and_described_with_it() {
     let legacy = find("listed3").expect("a function");
     assert_eq!(legacy.api, RubyFunctionApi::V3);
     assert!(find("any2array").is_some());
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let mut describe = |name| {
         let description = session.describe_function(name, &mut compiler);

@@ -25,7 +25,7 @@ end
 ";
 
 fn call(
-    session: &mut RubySession,
+    session: &RubySession,
     compiler: &mut TestCompiler,
     function: &str,
     arguments: Vec<Value>,
@@ -46,12 +46,12 @@ fn a_lookup_key_function_has_its_context() {
     };
     fixture.write("lib/puppet/functions/site/by_key.rb", LOOKUP_KEY);
     let file = fixture.write("data.txt", "text of the file\n");
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let options: Hash = [("path", file.display().to_string())].into_iter().collect();
     let mut get = |key: &str| {
         let arguments = vec![key.into(), options.clone().into()];
-        let found = call(&mut session, &mut compiler, "site::by_key", arguments);
+        let found = call(&session, &mut compiler, "site::by_key", arguments);
         found.expect("an answer")
     };
     assert_eq!(get("missing"), None);
@@ -83,10 +83,10 @@ fn data_hash_and_data_dig_functions_get_their_arguments() {
            def dig(segments, options, context) = segments.reverse
          end",
     );
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let mut get = |name: &str, arguments: Vec<Value>| {
-        let found = call(&mut session, &mut compiler, name, arguments);
+        let found = call(&session, &mut compiler, name, arguments);
         found.expect("an answer").expect("a value").to_string()
     };
     let options: Value = [("a", 1)]

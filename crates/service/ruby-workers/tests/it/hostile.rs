@@ -37,7 +37,7 @@ fn functions_that_end_or_hang_fail_with_their_name_and_file() {
     fixture.functions("fatal", FATAL.map(|(body, _)| body));
     for (index, (body, expected)) in FATAL.into_iter().enumerate() {
         let name = format!("fatal{index}");
-        let mut session = fixture.session();
+        let session = fixture.session();
         let mut compiler = TestCompiler::default();
         let mut call = |name: &str| session.call_function(name, &[], None, &mut compiler);
         assert_eq!(call("site::good").expect("a text").to_string(), "good");
@@ -105,7 +105,7 @@ fn copies_of_the_process_neither_answer_nor_stay() {
             marker.display()
         ),
     );
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     for _ in 0..3 {
         let result = session.call_function("site::forks", &[], None, &mut compiler);
@@ -162,7 +162,7 @@ fn threads_do_not_disturb_the_connection() {
         "Thread.new { loop { call_function('host', 1) } }; 'started'",
     );
     fixture.function("good", "", "call_function('host', 2)");
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let result = session.call_function("site::threads", &[], None, &mut compiler);
     assert_eq!(result.expect("a sum").to_string(), "28");

@@ -28,7 +28,7 @@ fn globals_classes_and_variables_of_the_process_end_with_the_session() {
         fixture.call("site::sees", &[]).expect("values").to_string(),
         clean
     );
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let result = session.call_function("site::changes", &[], None, &mut compiler);
     assert_eq!(result.expect("a text").to_string(), "done");
@@ -61,7 +61,7 @@ fn a_version_has_its_own_code() {
     let mut compiler = TestCompiler::default();
     let mut first = one.session();
     let mut second = one.workers.session(&other).expect("a session");
-    let mut call = |session: &mut ruby_workers::RubySession| {
+    let mut call = |session: &ruby_workers::RubySession| {
         let result = session.call_function("site::which", &[], None, &mut compiler);
         result.expect("a text").to_string()
     };

@@ -67,7 +67,7 @@ fn failures_have_file_and_line() {
     let mut compiler = TestCompiler::default();
     let path = fixture.write("templates/bad.erb", "one\n<%= nil.size %>\n");
     let template = RubyTemplate::File(path.clone());
-    let mut session = fixture.session();
+    let session = fixture.session();
     let error = session.render_erb(&template, &mut compiler);
     let Err(RubyCallError::Raised { exception, .. }) = error else {
         panic!("{error:?}");
@@ -98,7 +98,7 @@ fn templates_of_debians_modules_render() {
         ("driftfile", "/var/lib/ntp/drift".into()),
         ("ports", Hash::new().into()),
     ]);
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut rendered = 0;
     let mut failed = 0;
     let modules = std::fs::read_dir(DEBIAN_MODULES).expect("modules");

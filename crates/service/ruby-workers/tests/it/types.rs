@@ -9,7 +9,7 @@ fn types_of_puppet_and_of_modules_are_described() {
     let Some(fixture) = Fixture::new() else {
         return;
     };
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let mut get = |name: &str| session.resource_type(name, &mut compiler);
     let file = get("file").expect("an answer").expect("a type");
@@ -53,7 +53,7 @@ fn types_of_the_module_are_found_and_broken_ones_named() {
         "lib/puppet/type/broken.rb",
         "Puppet::Type.newtype(:broken) do\n  raise 'oh'\nend\n",
     );
-    let mut session = fixture.session();
+    let session = fixture.session();
     let mut compiler = TestCompiler::default();
     let pair = session.resource_type("pair", &mut compiler);
     let pair = pair.expect("an answer").expect("a type");

@@ -1,0 +1,250 @@
+//! Ruby workers for the compiler: [`RubyWorkerProvider`].
+//!
+//! Invariant: a compilation has one session, which is opened at its first call and ends with it.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use compiler::{BlockArity, ErbSource, RubyCaller, RubyCode, RubyProvider, ruby_error};
+use evaluator::{EvalResult, EvalUnwind, raise};
+use pcore::{Hash, Value};
+use ruby_workers::{
+    RubyAbort, RubyBlock, RubyBlockShape, RubyCallError, RubyCallbackError, RubyCallbacks,
+    RubyEnvironment, RubySession, RubyTemplate, RubyVariable, RubyWorkers, list_ruby_functions,
+};
+
+/// Ruby of one environment version, run by workers.
+#[derive(Debug)]
+pub struct RubyWorkerProvider {
+    workers: RubyWorkers,
+    environment: RubyEnvironment,
+    /// Names of the functions that the environment has in Ruby.
+    functions: Arc<HashSet<String>>,
+    calls: Arc<Mutex<RubyCalls>>,
+}
+
+/// Calls of Ruby code by what was called, for `tutti catalog compile --why`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RubyCalls {
+    /// Number of calls and their total time, by function or template.
+    pub by_name: BTreeMap<String, (u64, Duration)>,
+}
+
+impl RubyWorkerProvider {
+    #[must_use]
+    pub fn new(workers: RubyWorkers, environment: RubyEnvironment) -> Self {
+        let functions = list_ruby_functions(&environment);
+        Self {
+            workers,
+            functions: Arc::new(functions.into_iter().map(|it| it.name).collect()),
+            environment,
+            calls: Arc::default(),
+        }
+    }
+
+    /// The calls so far.
+    #[must_use]
+    pub fn calls(&self) -> RubyCalls {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.clone()
+    }
+}
+
+impl RubyProvider for RubyWorkerProvider {
+    fn start(&self) -> Box<dyn RubyCode> {
+        Box::new(WorkerCode {
+            workers: self.workers.clone(),
+            environment: self.environment.clone(),
+            functions: Arc::clone(&self.functions),
+            calls: Arc::clone(&self.calls),
+            session: OnceCell::new(),
+        })
+    }
+}
+
+/// Ruby of one compilation.
+struct WorkerCode {
+    workers: RubyWorkers,
+    environment: RubyEnvironment,
+    functions: Arc<HashSet<String>>,
+    calls: Arc<Mutex<RubyCalls>>,
+    session: OnceCell<RubySession>,
+}
+
+/// The block of a manifest that a call passes; each call has one at most.
+const BLOCK: u32 = 0;
+
+impl WorkerCode {
+    fn session(&self) -> EvalResult<&RubySession> {
+        if let Some(session) = self.session.get() {
+            return Ok(session);
+        }
+        match self.workers.session(&self.environment) {
+            Ok(session) => Ok(self.session.get_or_init(|| session)),
+            Err(error) => raise(error.to_string()),
+        }
+    }
+
+    fn count(&self, name: &str, since: Instant) {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = calls.by_name.entry(name.to_owned()).or_default();
+        entry.0 += 1;
+        entry.1 += since.elapsed();
+    }
+}
+
+impl RubyCode for WorkerCode {
+    fn has_function(&self, name: &str) -> bool {
+        self.functions.contains(name)
+    }
+
+    fn call_function(
+        &self,
+        name: &str,
+        arguments: &[Value],
+        block: Option<BlockArity>,
+        caller: &mut dyn RubyCaller,
+    ) -> EvalResult {
+        let session = self.session()?;
+        let block = block.map(block_shape);
+        let since = Instant::now();
+        let mut callbacks = CallerCallbacks { caller };
+        let result = session.call_function(name, arguments, block, &mut callbacks);
+        self.count(name, since);
+        result.map_err(failure)
+    }
+
+    fn render_erb(
+        &self,
+        template: ErbSource<'_>,
+        caller: &mut dyn RubyCaller,
+    ) -> EvalResult<String> {
+        let session = self.session()?;
+        let (name, template) = match template {
+            ErbSource::Text(text) => ("inline template", RubyTemplate::Text(text.to_owned())),
+            ErbSource::File(path) => (path, RubyTemplate::File(path.into())),
+        };
+        let since = Instant::now();
+        let mut callbacks = CallerCallbacks { caller };
+        let result = session.render_erb(&template, &mut callbacks);
+        self.count(name, since);
+        result.map_err(failure)
+    }
+}
+
+fn block_shape(arity: BlockArity) -> RubyBlockShape {
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let most = arity.most.unwrap_or(arity.required);
+    RubyBlockShape {
+        id: BLOCK,
+        required: count(arity.required),
+        optional: count(most.saturating_sub(arity.required)),
+        rest: arity.most.is_none(),
+    }
+}
+
+/// The error of a call as the compiler reports it.
+fn failure(error: RubyCallError) -> Box<EvalUnwind> {
+    match error {
+        RubyCallError::Aborted { abort, .. } => match abort.0.downcast::<EvalUnwind>() {
+            Ok(unwind) => unwind,
+            Err(_) => ruby_error("the call was ended", None).into(),
+        },
+        RubyCallError::Raised { exception, .. } => {
+            let line = exception.line.unwrap_or_default();
+            let place = exception
+                .file
+                .as_deref()
+                .map(Path::display)
+                .map(|file| format!("{file}:{line}"));
+            ruby_error(exception.message, place).into()
+        }
+        other => ruby_error(other.to_string(), None).into(),
+    }
+}
+
+/// Questions of Ruby code, passed on to the compilation.
+struct CallerCallbacks<'c> {
+    caller: &'c mut dyn RubyCaller,
+}
+
+/// An error is raised in Ruby, where the code may rescue it. A jump of the program ends the call.
+fn abort(unwind: Box<EvalUnwind>) -> RubyCallbackError {
+    match &*unwind {
+        EvalUnwind::Error(error) => RubyCallbackError::Raise(error.to_string()),
+        _ => RubyCallbackError::Abort(RubyAbort(unwind)),
+    }
+}
+
+impl RubyCallbacks for CallerCallbacks<'_> {
+    fn variable(&mut self, name: &str) -> Result<RubyVariable, RubyCallbackError> {
+        match self.caller.variable(name).map_err(abort)? {
+            Some(value) => Ok(RubyVariable::Value(value)),
+            None => Ok(RubyVariable::Unknown),
+        }
+    }
+
+    fn variables(&mut self, names: Option<&[String]>) -> Result<Hash, RubyCallbackError> {
+        self.caller.variables(names).map_err(abort)
+    }
+
+    fn has_function(&mut self, name: &str) -> bool {
+        self.caller.has_function(name)
+    }
+
+    fn call_function(
+        &mut self,
+        _: &RubySession,
+        name: &str,
+        arguments: &[Value],
+        block: Option<&RubyBlock>,
+    ) -> Result<Value, RubyCallbackError> {
+        if block.is_some() {
+            return Err(RubyCallbackError::Raise(format!(
+                "the function '{name}' cannot be called with a block of Ruby code"
+            )));
+        }
+        self.caller
+            .call_function(name, arguments.to_vec())
+            .map_err(abort)
+    }
+
+    fn call_block(
+        &mut self,
+        _: &RubySession,
+        _: u32,
+        arguments: &[Value],
+    ) -> Result<Value, RubyCallbackError> {
+        self.caller.call_block(arguments.to_vec()).map_err(abort)
+    }
+
+    fn declare_resource(
+        &mut self,
+        ty: &str,
+        title: &Value,
+        parameters: &Hash,
+    ) -> Result<(), RubyCallbackError> {
+        self.caller
+            .declare_resource(ty, title, parameters)
+            .map_err(abort)
+    }
+
+    fn tags(&mut self) -> Result<Vec<String>, RubyCallbackError> {
+        Ok(self.caller.tags())
+    }
+
+    fn classes(&mut self) -> Result<Vec<String>, RubyCallbackError> {
+        Ok(self.caller.classes())
+    }
+
+    fn interpolate(&mut self, value: &Value) -> Result<Value, RubyCallbackError> {
+        Ok(value.clone())
+    }
+
+    fn log(&mut self, level: &str, message: &str) {
+        self.caller.log(level, message);
+    }
+}

@@ -78,6 +78,9 @@ enum TuttiCommand {
     /// catalog
     #[command(display_order = BESIDE_CONNECTION)]
     Validate(local_commands::validate::ValidateOptions),
+    /// Compile catalogs from the code of this machine, and compare them
+    #[command(subcommand, display_order = BESIDE_CONNECTION)]
+    Catalog(local_commands::catalog::CatalogCommand),
     Quickstart(quickstart::Options),
     /// Serve: orchestrator, broker, CA and APIs in one process, until SIGTERM or Ctrl-C
     Server(services::Options),
@@ -116,6 +119,7 @@ fn main() -> ExitCode {
         TuttiCommand::Client(command) => client(*command, name),
         TuttiCommand::Lookup(options) => cli::exit_code(local_commands::lookup::run(&options)),
         TuttiCommand::Validate(options) => cli::exit_code(local_commands::validate::run(&options)),
+        TuttiCommand::Catalog(command) => cli::exit_code(local_commands::catalog::run(&command)),
         TuttiCommand::Quickstart(options) => exit_code_of(quickstart::run(&options)),
         TuttiCommand::Server(options) => exit_code_of(services::run(&options, |config, stop| {
             server::run(config, stop)

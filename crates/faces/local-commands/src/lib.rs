@@ -1,11 +1,12 @@
 //! Commands that work on files of this machine, without a server: `tutti lookup`, `tutti validate`,
-//! `tutti audit verify`, `tutti code … --local` and the commands that a puppetserver runs. Main
+//! `tutti catalog`, `tutti audit verify`, `tutti code … --local` and the commands that a puppetserver runs. Main
 //! function: [`run`].
 //!
 //! Invariant: the crate `cli` parses the arguments that server commands have too; the engines
 //! decide, and this crate prints.
 
 pub mod audit;
+pub mod catalog;
 mod code;
 mod defaults;
 pub mod environment;

@@ -52,20 +52,7 @@ pub(crate) fn variables(
         (None, Some(Value::Str(name))) => name.to_string(),
         _ => read_host_name(),
     };
-    let (host, domain) = match certname.split_once('.') {
-        Some((host, domain)) => (host, Value::from(domain)),
-        None => (certname.as_str(), Value::Undef),
-    };
-    let trusted: Hash = [
-        ("authenticated", Value::from("local")),
-        ("certname", Value::from(certname.as_str())),
-        ("extensions", Value::hash(Hash::new())),
-        ("hostname", Value::from(host)),
-        ("domain", domain),
-        ("external", Value::hash(Hash::new())),
-    ]
-    .into_iter()
-    .collect();
+    let trusted = trusted(&certname);
     for (name, value) in [
         ("facts", Value::hash(facts.clone())),
         ("trusted", Value::hash(trusted)),
@@ -75,6 +62,33 @@ pub(crate) fn variables(
         variables.push((name.to_owned(), value));
     }
     variables
+}
+
+/// Trusted data of a node without certificate extensions.
+pub(crate) fn trusted(certname: &str) -> Hash {
+    let (host, domain) = match certname.split_once('.') {
+        Some((host, domain)) => (host, Value::from(domain)),
+        None => (certname, Value::Undef),
+    };
+    [
+        ("authenticated", Value::from("local")),
+        ("certname", Value::from(certname)),
+        ("extensions", Value::hash(Hash::new())),
+        ("hostname", Value::from(host)),
+        ("domain", domain),
+        ("external", Value::hash(Hash::new())),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// Facts of a file. A file that `puppet facts find` or PuppetDB wrote has them below `values`.
+pub(crate) fn of_node(path: Option<&Path>) -> Result<Hash, CommandFailure> {
+    let facts = of(path)?;
+    match (facts.get_str("name"), facts.get_str("values")) {
+        (Some(Value::Str(_)), Some(Value::Hash(values))) => Ok(Hash::clone(values)),
+        _ => Ok(facts),
+    }
 }
 
 fn read_host_name() -> String {

@@ -90,6 +90,26 @@ impl EnvironmentLocation {
         })
     }
 
+    /// The environment in a directory of any place, such as a checkout of a control repository.
+    pub fn in_directory(&self, directory: &Path) -> Result<EnvironmentOnDisk, CommandFailure> {
+        if !directory.is_dir() {
+            return Err(CommandFailure::Usage(format!(
+                "{} is no directory",
+                directory.display()
+            )));
+        }
+        let root = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+        Ok(EnvironmentOnDisk {
+            name: self.environment.clone(),
+            modulepath: self.modules(&root, &root)?,
+            hiera_config: match &self.hiera_config {
+                Some(given) => given.clone(),
+                None => Path::new(DIRECTORIES[0].1).join("hiera.yaml"),
+            },
+            root,
+        })
+    }
+
     fn modules(&self, root: &Path, codedir: &Path) -> Result<Vec<PathBuf>, CommandFailure> {
         if !self.modulepath.is_empty() {
             return Ok(self.modulepath.clone());

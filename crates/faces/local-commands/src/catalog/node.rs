@@ -54,7 +54,7 @@ impl NodeOptions {
 
     /// The request for a node's catalog.
     pub(crate) fn request(&self, certname: &str) -> Result<CompileRequest, CommandFailure> {
-        let facts = facts::of_node(self.facts.as_deref())?;
+        let facts = facts::of_node(self.facts.as_deref(), certname)?;
         let classes = self.classes.iter().map(|name| ClassifiedClass {
             name: name.clone(),
             parameters: Hash::new(),

@@ -82,13 +82,28 @@ pub(crate) fn trusted(certname: &str) -> Hash {
     .collect()
 }
 
-/// Facts of a file. A file that `puppet facts find` or PuppetDB wrote has them below `values`.
-pub(crate) fn of_node(path: Option<&Path>) -> Result<Hash, CommandFailure> {
-    let facts = of(path)?;
-    match (facts.get_str("name"), facts.get_str("values")) {
-        (Some(Value::Str(_)), Some(Value::Hash(values))) => Ok(Hash::clone(values)),
-        _ => Ok(facts),
+/// Facts of a node: those of a file, with those that the agent itself adds if the file has none. A
+/// file that `puppet facts find` wrote has them below `values`.
+pub(crate) fn of_node(path: Option<&Path>, certname: &str) -> Result<Hash, CommandFailure> {
+    let read = of(path)?;
+    let mut facts = match (read.get_str("name"), read.get_str("values")) {
+        (Some(Value::Str(_)), Some(Value::Hash(values))) => Hash::clone(values),
+        _ => read,
+    };
+    let version = facts.get_str("puppetversion").cloned();
+    let of_agent = [
+        ("clientcert", Some(Value::from(certname))),
+        ("clientversion", version),
+        ("clientnoop", Some(Value::Bool(false))),
+    ];
+    for (name, value) in of_agent {
+        if let Some(value) = value
+            && facts.get_str(name).is_none()
+        {
+            facts.insert(name, value);
+        }
     }
+    Ok(facts)
 }
 
 fn read_host_name() -> String {

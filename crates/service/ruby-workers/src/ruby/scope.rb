@@ -74,7 +74,7 @@ module TuttiWorker
     CONSTANT = /\A(::)?(facts|trusted|server_facts)\z/.freeze
     REFUSED = %i[
       resource source parent findresource find_hostclass find_definition find_resource_type
-      find_builtin_resource_type find_defined_resource_type setvar []= class_scope class_set newscope
+      find_builtin_resource_type find_defined_resource_type class_scope class_set newscope
       lookupdefaults with_global_scope with_local_scope new_ephemeral ephemeral_from set_match_data
       define_settings merge_settings set_facts set_trusted inherited_scope enclosing_scope
     ].freeze
@@ -96,6 +96,8 @@ module TuttiWorker
         raise Puppet::ParseError, "Scope variable name #{name.inspect} is a #{name.class}, not a string"
       end
       return @constant[name] if @constant.key?(name)
+      locals = Session.current.locals.reverse_each.find { |it| it.key?(name) }
+      return locals[name] if locals
       found = variable(name)
       return variable_not_found(name) if found.empty?
       @constant[name] = Scope.deep_freeze(found[0]) if CONSTANT.match?(name)
@@ -104,6 +106,19 @@ module TuttiWorker
 
     def [](name, _options = nil)
       lookupvar(name)
+    end
+
+    # Variables that Ruby code sets live as long as the outermost call that is running.
+    def setvar(name, value, _options = nil)
+      locals = Session.current.locals
+      if locals.any? { |it| it.key?(name) } || !variable(name).empty?
+        raise Puppet::ParseError, "Cannot reassign variable '$#{name}'"
+      end
+      locals.last[name] = value
+    end
+
+    def []=(name, value)
+      setvar(name, value)
     end
 
     def include?(name)

@@ -4,7 +4,7 @@ module TuttiWorker
     class << self
       attr_accessor :current
     end
-    attr_reader :scope, :top_scope, :blocks, :hiera_contexts
+    attr_reader :scope, :top_scope, :blocks, :hiera_contexts, :locals
 
     def initialize(channel, directories)
       @channel = channel
@@ -15,6 +15,7 @@ module TuttiWorker
       @host_functions = {}
       @blocks = {}
       @hiera_contexts = {}
+      @locals = []
       @lock = Monitor.new
     end
 
@@ -95,12 +96,15 @@ module TuttiWorker
     end
 
     def perform(message, rich)
+      @locals.push({})
       value = Calls.run(self, message, rich)
       return { 'fail' => { 'kind' => 'aborted' } } if @aborted
       return { 'fail' => { 'kind' => 'not_isolated', 'message' => @refused } } if @refused
       { 'done' => value }
     rescue Exception => e
       { 'fail' => failure(e) }
+    ensure
+      @locals.pop
     end
 
     def failure(error)

@@ -33,12 +33,12 @@ pub(crate) async fn verify_store(
 ) -> Result<u8, CommandFailure> {
     let path = verification
         .offline()
-        .unwrap_or(Path::new(crate::DEFAULT_CONFIG));
+        .unwrap_or(Path::new(crate::config::DEFAULT_PATH));
     let config = match Config::read(path) {
         Ok(config) => config,
         // The error draws the line of the file, which a `CommandFailure` would not.
         Err(error) => {
-            crate::report_error(&error.into(), cli::EXIT_ERROR);
+            crate::error_report::report_error(&error.into(), cli::EXIT_ERROR);
             return Ok(cli::EXIT_ERROR);
         }
     };

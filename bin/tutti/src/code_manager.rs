@@ -27,6 +27,7 @@ use store::Store;
 use tokio::sync::{Mutex, watch};
 
 use crate::config::Config;
+use crate::config::puppetserver::PuppetserverSection;
 use crate::configured_file::read_text;
 
 /// Parts of the server that use code.
@@ -169,9 +170,9 @@ async fn open(
 
 pub(crate) fn puppetserver(
     config: &Config,
-    named: &crate::classifier::PuppetserverSection,
+    named: &PuppetserverSection,
 ) -> Result<PuppetserverAdmin> {
-    let (url, files) = named.resolve_connection(config)?;
+    let (url, files) = named.resolve_connection(config.tls_files())?;
     let puppetserver = PuppetserverAdmin::new(url, files);
     Ok(match named.code_ids {
         true => puppetserver.with_gate(CompileGate::new(&config.code.directory)),

@@ -2,7 +2,6 @@
 //! Main function: [`observers`].
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
@@ -15,49 +14,10 @@ use forges::incoming_webhooks::{ForgeKind, TYPES};
 use optional_feature::{Feature, FeatureStatus};
 use reqwest::Url;
 use secrecy::SecretString;
-use serde::Deserialize;
 
 use crate::config::Config;
+use crate::config::code::{CommitStatus, PostEnvironmentHook};
 use crate::configured_file::read_line;
-
-/// A program that is notified of the result of deployments.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PostEnvironmentHook {
-    pub url: String,
-    /// True if this server's certificate is presented to the program, which must have one of the
-    /// same authority.
-    #[serde(default)]
-    pub use_client_ssl: bool,
-}
-
-/// The forge of a source, which shows the statuses of commits.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CommitStatus {
-    /// Kind of the forge: `github`, `gitlab`, …
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub token_file: PathBuf,
-    /// Address of the forge's API, if it cannot be derived from the source's address.
-    #[serde(default)]
-    pub api: Option<String>,
-    /// `owner/name`, if it cannot be derived from the source's address.
-    #[serde(default)]
-    pub repository: Option<String>,
-    /// Target of the link in a status.
-    #[serde(default)]
-    pub link: Option<String>,
-}
-
-impl PostEnvironmentHook {
-    fn address(&self) -> HookAddress {
-        HookAddress {
-            url: self.url.clone(),
-            use_client_ssl: self.use_client_ssl,
-        }
-    }
-}
 
 /// All observers in the configuration, and those of Code Manager's own settings.
 pub(crate) async fn observers(
@@ -65,15 +25,9 @@ pub(crate) async fn observers(
     settings: &DeploymentSettings,
 ) -> Result<(Vec<Arc<dyn DeploymentObserver>>, Vec<FeatureStatus>)> {
     let mut observers: Vec<Arc<dyn DeploymentObserver>> = Vec::new();
-    let own = config
-        .code
-        .post_environment_hooks
-        .iter()
-        .map(PostEnvironmentHook::address);
+    let own = config.code.post_environment_hooks.iter().map(hook_address);
     for hook in own.chain(settings.hooks.iter().cloned()) {
-        let tls = hook
-            .use_client_ssl
-            .then(|| config.client_files(None, None, None));
+        let tls = hook.use_client_ssl.then(|| config.tls_files());
         let hook = PostHook::new(&hook.url, tls).context("code.post_environment_hooks")?;
         observers.push(Arc::new(hook));
     }
@@ -90,6 +44,13 @@ pub(crate) async fn observers(
         observers.push(Arc::new(statuses));
     }
     Ok((observers, features))
+}
+
+fn hook_address(hook: &PostEnvironmentHook) -> HookAddress {
+    HookAddress {
+        url: hook.url.clone(),
+        use_client_ssl: hook.use_client_ssl,
+    }
 }
 
 async fn commit_status_settings(

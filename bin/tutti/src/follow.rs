@@ -3,67 +3,18 @@
 //!
 //! Invariant: it needs only a certificate of the CA, and a name on the other server's list.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use code_store::code_cache::CodeCache;
 use file_sync::{Follower, FollowerSettings, StaleLeasePolicy};
 use pki::{ClientAuth, ServerCertnames, ServerTls};
-use reqwest::Url;
-use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
+use crate::config::follow::StaleEnvironmentPolicy;
 use crate::{server, services};
-
-/// The server that is followed.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FollowSection {
-    /// Address of the server, such as `https://tutti.example.com:8143`.
-    server: String,
-    /// Certnames of the server, if they differ from the host of the address; `*` for any.
-    #[serde(default)]
-    server_certnames: Vec<String>,
-    /// Behaviour if the server is silent for longer than its lease.
-    #[serde(default)]
-    stale: StaleEnvironmentPolicy,
-    /// Address of the status page; `None`: the status is only in the log and in its file.
-    status_listen: Option<SocketAddr>,
-}
-
-/// Treatment of environments that may no longer be live.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StaleEnvironmentPolicy {
-    /// They are kept.
-    #[default]
-    Keep,
-    /// They are removed until it is known.
-    Withdraw,
-}
-
-// === impl FollowSection ===
-
-impl FollowSection {
-    pub(crate) fn check(&self) -> Result<(), String> {
-        self.parse_server_url().map(drop)
-    }
-
-    /// Address at which the status is served.
-    pub(crate) fn status_listen(&self) -> Option<SocketAddr> {
-        self.status_listen
-    }
-
-    fn parse_server_url(&self) -> Result<Url, String> {
-        match self.server.parse::<Url>() {
-            Ok(url) if url.scheme() == "https" && url.has_host() && url.path() == "/" => Ok(url),
-            _ => Err("follow.server must be like https://tutti.example.com:8143".to_owned()),
-        }
-    }
-}
 
 /// Follows until `stop` is cancelled.
 pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {

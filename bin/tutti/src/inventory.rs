@@ -1,137 +1,42 @@
 //! The inventory of nodes: [`open`] opens the one that the configuration names, and [`collect`]
 //! fills an embedded one from the reports of agents.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::inventory::{
     CollectorConfig, ConfError, ConnectedNode, FactCollector, FactRequester, Inventory,
-    NodeConnectionChange, PuppetDbConfig,
+    NodeConnectionChange,
 };
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
 use fabric::{Fabric, NodePresence, PresenceChange};
 use jobs::Jobs;
 use pcp::Certname;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use store::Store;
 use tokio::sync::mpsc;
 
 use crate::config::Config;
 
-/// An existing PuppetDB. Without this section, agents report their facts to this server.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PuppetDbSection {
-    /// `https://HOST:8081` of each server, tried in this order.
-    #[serde(default)]
-    pub server_urls: Vec<String>,
-    /// A `puppetdb.conf` of Puppet's own tools, instead of `server_urls`.
-    pub conf: Option<PathBuf>,
-    /// CA certificate for the PuppetDB. The server's own certificate files are used for absent
-    /// ones.
-    pub cacert: Option<PathBuf>,
-    pub cert: Option<PathBuf>,
-    pub key: Option<PathBuf>,
-    /// Timeout of a query in seconds, over all servers.
-    #[serde(default)]
-    pub timeout_s: Option<u64>,
-}
-
-/// The embedded inventory.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct EmbeddedInventorySection {
-    /// True if facts are collected from agents.
-    pub collect_facts: bool,
-    /// Seconds between two collections from a node.
-    pub facts_interval_s: u64,
-}
-
-impl Default for EmbeddedInventorySection {
-    fn default() -> Self {
-        Self {
-            collect_facts: true,
-            facts_interval_s: ::inventory::defaults::FACTS_INTERVAL.as_secs(),
-        }
-    }
-}
-
 /// Added to the grace period for returning nodes, so that none of them counts any more.
 const AFTER_GRACE: Duration = Duration::from_secs(1);
-
-// === configuration ===
-
-impl PuppetDbSection {
-    pub(crate) fn check(&self) -> Result<(), String> {
-        match (&self.conf, self.server_urls.is_empty()) {
-            (None, true) => Err(
-                "puppetdb.server_urls is empty; name a PuppetDB, or leave the section \
-                 [puppetdb] out"
-                    .to_owned(),
-            ),
-            (Some(_), false) => {
-                Err("puppetdb.conf and puppetdb.server_urls contradict each other".to_owned())
-            }
-            _ if self.timeout_s == Some(0) => {
-                Err("puppetdb.timeout_s must be at least 1".to_owned())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    pub(crate) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        let own = [
-            &mut self.conf,
-            &mut self.cacert,
-            &mut self.cert,
-            &mut self.key,
-        ];
-        own.into_iter().flatten()
-    }
-
-    /// Servers, files and timeouts.
-    pub(crate) fn settings(&self, config: &Config) -> Result<PuppetDbConfig, ConfError> {
-        let tls = config.client_files(
-            self.cacert.as_deref(),
-            self.cert.as_deref(),
-            self.key.as_deref(),
-        );
-        let mut settings = match &self.conf {
-            Some(file) => PuppetDbConfig::from_file(file, tls),
-            None => PuppetDbConfig::new(&self.server_urls, tls),
-        }?;
-        if let Some(seconds) = self.timeout_s {
-            settings.total_timeout = Duration::from_secs(seconds);
-        }
-        Ok(settings)
-    }
-}
-
-impl EmbeddedInventorySection {
-    pub(crate) fn check(&self) -> Result<(), String> {
-        match self.facts_interval_s {
-            60.. => Ok(()),
-            _ => Err("inventory.facts_interval_s must be at least 60".to_owned()),
-        }
-    }
-}
-
-// === wiring ===
 
 /// Opens the inventory that the configuration names. Neither an unreachable PuppetDB nor an
 /// unreadable puppetdb.conf prevents the start.
 pub(crate) async fn open(config: &Config, store: Store) -> Result<Inventory> {
     match &config.puppetdb {
         Some(puppetdb) if puppetdb.conf.is_some() => {
-            let (config, puppetdb) = (config.clone(), puppetdb.clone());
-            let read = move || puppetdb.settings(&config).map_err(unusable_conf_message);
+            let (own, puppetdb) = (config.tls_files(), puppetdb.clone());
+            let read = move || {
+                puppetdb
+                    .settings(own.clone())
+                    .map_err(unusable_conf_message)
+            };
             Ok(Box::pin(Inventory::puppetdb_when_readable(read)).await)
         }
         Some(puppetdb) => {
-            let settings = puppetdb.settings(config);
+            let settings = puppetdb.settings(config.tls_files());
             Ok(Inventory::puppetdb(
                 settings.context("[puppetdb] of the configuration")?,
             ))

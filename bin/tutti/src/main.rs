@@ -13,6 +13,7 @@ mod configured_file;
 mod deployment_observers;
 mod directories;
 mod doctor;
+mod error_report;
 mod follow;
 mod inventory;
 mod local_server;
@@ -36,7 +37,8 @@ use std::process::ExitCode;
 use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory as _, Parser};
 use cli::local::{LocalCommand, LocalExit};
-use owo_colors::OwoColorize as _;
+
+use self::error_report::report_error;
 
 /// The allocator. It returns the memory of finished plans and large answers to the system from
 /// threads of its own, ten seconds after it was freed. glibc keeps memory below the last block in
@@ -44,9 +46,6 @@ use owo_colors::OwoColorize as _;
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
-/// Default path of the server's configuration.
-pub(crate) const DEFAULT_CONFIG: &str = "/etc/tutti/tutti.toml";
 
 /// Position in the list of commands: that of `connection`, before the commands that follow it.
 const BESIDE_CONNECTION: usize = 14;
@@ -191,26 +190,6 @@ fn exit_code_of(outcome: anyhow::Result<()>) -> ExitCode {
     }
 }
 
-fn report_error(error: &anyhow::Error, code: u8) -> ExitCode {
-    anstream::eprintln!("{} {}", "error:".red().bold(), describe_chain(error));
-    ExitCode::from(code)
-}
-
-/// The error and its sources in one line, without those already contained in the previous message.
-fn describe_chain(error: &anyhow::Error) -> String {
-    let mut told = String::new();
-    for message in error.chain().map(ToString::to_string) {
-        let message = message.trim_end();
-        if told.is_empty() {
-            told.push_str(message);
-        } else if !told.contains(message) {
-            told.push_str(": ");
-            told.push_str(message);
-        }
-    }
-    told
-}
-
 /// Runs a command for files of this machine; the server's configuration names its database.
 fn run_local(command: LocalCommand) -> LocalExit {
     match command {
@@ -224,17 +203,6 @@ fn run_local(command: LocalCommand) -> LocalExit {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_source_that_was_told_is_not_told_again() {
-        let error = anyhow::anyhow!("no such file")
-            .context("cannot read x: no such file; make one")
-            .context("cannot start");
-        assert_eq!(
-            describe_chain(&error),
-            "cannot start: cannot read x: no such file; make one"
-        );
-    }
 
     #[test]
     fn the_command_line_is_consistent() {

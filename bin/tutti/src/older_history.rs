@@ -19,7 +19,7 @@ use crate::config::Config;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The server's configuration
-    #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
+    #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::config::DEFAULT_PATH, value_name = "FILE")]
     config: PathBuf,
     /// Accept the loss; without this option only the difference is printed
     #[arg(long)]

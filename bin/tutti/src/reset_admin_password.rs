@@ -24,7 +24,7 @@ use crate::local_server::{self, LocalServer};
   tutti reset-admin-password --password-file /root/new-password")]
 pub(crate) struct Options {
     /// The server's configuration
-    #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
+    #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::config::DEFAULT_PATH, value_name = "FILE")]
     config: PathBuf,
     /// The first line of this file is the new password [default: a random one, written to
     /// <data_dir>/admin-password]

@@ -25,7 +25,7 @@ const DEFAULT_LOG: &str = "info,pcp_access=warn";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The configuration
-    #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
+    #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::config::DEFAULT_PATH, value_name = "FILE")]
     config: PathBuf,
     /// Log filter, such as jobs=debug,info; pcp_access=info is a line for every message
     #[arg(long, env = "TUTTI_LOG", hide_env_values = true, default_value = DEFAULT_LOG, value_name = "FILTER")]

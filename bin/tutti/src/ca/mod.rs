@@ -49,7 +49,7 @@ struct AuthorityPlace {
     #[arg(long, global = true, requires = "cert", value_name = "FILE")]
     key: Option<PathBuf>,
     /// The server's configuration
-    #[arg(long, global = true, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
+    #[arg(long, global = true, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::config::DEFAULT_PATH, value_name = "FILE")]
     config: PathBuf,
     #[command(flatten)]
     connection: cli::ConnectionFlags,

@@ -26,9 +26,9 @@ pub(crate) struct CodeSection {
     /// File with the secret that forges use to sign their webhooks.
     pub webhook_secret_file: Option<PathBuf>,
     /// Programs that are notified of the result of deployments.
-    pub post_environment_hooks: Vec<crate::deployment_observers::PostEnvironmentHook>,
+    pub post_environment_hooks: Vec<PostEnvironmentHook>,
     /// Forges that show the result at the commits, by the names of the sources.
-    pub commit_statuses: BTreeMap<String, crate::deployment_observers::CommitStatus>,
+    pub commit_statuses: BTreeMap<String, CommitStatus>,
     /// Directory below whose `environments` other tools write the environments to publish.
     pub staging_directory: Option<PathBuf>,
     /// Certnames of servers that may follow this one, or domains such as `*.compilers.example`.
@@ -49,6 +49,36 @@ pub(crate) struct CodeSection {
     pub puppet_runs: RunCode,
     /// The same for single environments.
     pub puppet_runs_of: BTreeMap<String, RunCode>,
+}
+
+/// A program that is notified of the result of deployments.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PostEnvironmentHook {
+    pub url: String,
+    /// True if this server's certificate is presented to the program, which must have one of the
+    /// same authority.
+    #[serde(default)]
+    pub use_client_ssl: bool,
+}
+
+/// The forge of a source, which shows the statuses of commits.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CommitStatus {
+    /// Kind of the forge: `github`, `gitlab`, …
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub token_file: PathBuf,
+    /// Address of the forge's API, if it cannot be derived from the source's address.
+    #[serde(default)]
+    pub api: Option<String>,
+    /// `owner/name`, if it cannot be derived from the source's address.
+    #[serde(default)]
+    pub repository: Option<String>,
+    /// Target of the link in a status.
+    #[serde(default)]
+    pub link: Option<String>,
 }
 
 /// A number of versions, or all.

@@ -1,27 +1,47 @@
 //! `tutti.toml`: the configuration of a server or a broker. Main type: [`Config`].
 //!
+//! Each section is a type of this module; the modules beside it read them and start the engines.
+//!
 //! Invariant: an unknown key is an error that names its place, and every value has a default except
 //! those that only the site can know.
 
-mod code;
+pub(crate) mod access;
+pub(crate) mod code;
+pub(crate) mod directories;
 mod error;
+pub(crate) mod follow;
+mod inventory;
 #[cfg(test)]
 mod keys;
+pub(crate) mod puppetserver;
 mod sections;
+pub(crate) mod ssh;
+pub(crate) mod telemetry;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod tls_files;
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use self::access::AccessSection;
 use self::code::CodeSection;
+use self::directories::DirectoriesSection;
 use self::error::ConfigError;
+use self::follow::FollowSection;
+use self::inventory::{EmbeddedInventorySection, PuppetDbSection};
+use self::puppetserver::PuppetserverSection;
 use self::sections::{
     ApiSection, AuditSection, BrokerSection, CaSection, JobsSection, PuppetApiSection, StoreSection,
 };
+use self::ssh::SshSection;
+use self::telemetry::TelemetrySection;
 use self::tls::TlsSection;
+
+/// Default path of the server's configuration.
+pub(crate) const DEFAULT_PATH: &str = "/etc/tutti/tutti.toml";
 
 /// The whole file. All paths may be relative to the file's own directory.
 #[derive(Clone, Debug, Deserialize)]
@@ -52,25 +72,25 @@ pub(crate) struct Config {
     #[serde(default)]
     pub jobs: JobsSection,
     #[serde(default)]
-    pub telemetry: crate::telemetry_export::TelemetrySection,
+    pub telemetry: TelemetrySection,
     #[serde(default)]
-    pub access: crate::rbac::RbacSection,
+    pub access: AccessSection,
     #[serde(default)]
-    pub directories: crate::directories::DirectoriesSection,
+    pub directories: DirectoriesSection,
     /// An existing PuppetDB; `None` uses the embedded inventory.
     #[serde(default)]
-    pub puppetdb: Option<crate::inventory::PuppetDbSection>,
+    pub puppetdb: Option<PuppetDbSection>,
     /// A puppetserver from which classes are read.
     #[serde(default)]
-    pub puppetserver: Option<crate::classifier::PuppetserverSection>,
+    pub puppetserver: Option<PuppetserverSection>,
     /// The embedded inventory, used if there is no PuppetDB.
     #[serde(default)]
-    pub inventory: crate::inventory::EmbeddedInventorySection,
+    pub inventory: EmbeddedInventorySection,
     #[serde(default)]
-    pub ssh: crate::ssh::SshSection,
+    pub ssh: SshSection,
     /// For `tutti follow`: the server that is followed.
     #[serde(default)]
-    pub follow: Option<crate::follow::FollowSection>,
+    pub follow: Option<FollowSection>,
 }
 
 fn default_data_dir() -> PathBuf {

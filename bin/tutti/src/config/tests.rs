@@ -123,11 +123,7 @@ fn a_puppetserver_is_asked_over_https_with_the_files_that_are_named() {
     let config = with("url = 'https://puppet:8140'\ncert = 'x.pem'\ncacert = '/ca.pem'");
     let config = config.unwrap();
     let named = config.puppetserver.clone().unwrap();
-    let files = config.client_files(
-        named.cacert.as_deref(),
-        named.cert.as_deref(),
-        named.key.as_deref(),
-    );
+    let (_, files) = named.resolve_connection(config.tls_files()).unwrap();
     assert!(files.cert.is_absolute() && files.cert.ends_with("x.pem"));
     assert_eq!(files.key, config.tls_files().key);
     assert_eq!((files.ca, files.crl), ("/ca.pem".into(), None));

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use pki::validity::{certificate_dates, list_dates};
 use pki::{ClientAuth, PemFileError, ServerTls};
 
-use super::DiagnosedInstallation;
+use super::installation::DiagnosedInstallation;
 use super::role::ServiceRole;
 use crate::config::Config;
 

@@ -9,7 +9,8 @@ use doctor::DiagnosisFinding;
 use doctor::defaults::DIRECTORY_ENTRIES;
 use doctor::files::{self, CheckedService, CheckedTree, PathSighting};
 
-use super::{DiagnosedInstallation, directories};
+use super::directories;
+use super::installation::DiagnosedInstallation;
 
 /// Name of the check.
 pub(super) const CHECK: &str = "code";

@@ -5,7 +5,7 @@ use doctor::clock::RemoteClock;
 use jiff::Timestamp;
 use store::{ConnectionEncryption, DatabaseSurvey, IntegrityCheck, SchemaState};
 
-use super::DiagnosedInstallation;
+use super::installation::DiagnosedInstallation;
 use crate::config::Config;
 
 /// Name of the check.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use doctor::{DiagnosisFinding, disk};
 
-use super::DiagnosedInstallation;
+use super::installation::DiagnosedInstallation;
 use super::role::ServiceRole;
 use crate::config::Config;
 

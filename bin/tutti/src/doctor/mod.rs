@@ -8,6 +8,7 @@ mod certificate_files;
 mod code;
 mod database;
 mod directories;
+mod installation;
 mod peers;
 mod role;
 mod running;
@@ -20,11 +21,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use cli::{OutputFormat, say};
-use doctor::accounts::{LocalAccounts, ServiceAccount};
-use doctor::clock::{self, ClockFacts, RemoteClock};
-use doctor::unit::{self, UnitSighting};
-use doctor::{DiagnosisFinding, DiagnosisReport, DoctorCheck, FindingSeverity, OutputColor};
+use doctor::accounts::LocalAccounts;
+use doctor::clock::{self, ClockFacts};
+use doctor::{DiagnosisFinding, DiagnosisReport, DoctorCheck, FindingSeverity, OutputColor, unit};
 
+use self::installation::DiagnosedInstallation;
 use self::role::ServiceRole;
 use crate::config::Config;
 
@@ -39,26 +40,13 @@ use crate::config::Config;
 Exit codes: 0 no problem; 3 a problem was found; 2 the diagnosis itself could not be made.")]
 pub(crate) struct Options {
     /// The configuration of the server, broker or follower on this machine
-    #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
+    #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::config::DEFAULT_PATH, value_name = "FILE")]
     config: PathBuf,
     /// Format of the output
     #[arg(long, value_enum, default_value = "human")]
     format: OutputFormat,
     #[command(flatten)]
     connection: cli::ConnectionFlags,
-}
-
-/// Facts shared by several checks.
-struct DiagnosedInstallation {
-    config: Config,
-    /// Path of the configuration.
-    config_file: PathBuf,
-    role: ServiceRole,
-    accounts: LocalAccounts,
-    unit: UnitSighting,
-    connection: cli::ConnectionFlags,
-    /// Clocks of the machines that answered.
-    clocks: Mutex<Vec<RemoteClock>>,
 }
 
 /// Makes the diagnosis and returns the exit code.
@@ -198,47 +186,6 @@ fn clock_check(installation: &Arc<DiagnosedInstallation>) -> DoctorCheck {
             others: others.clone(),
         })
     })
-}
-
-// === impl DiagnosedInstallation ===
-
-impl DiagnosedInstallation {
-    /// Account that the service runs as: that of its unit, or else the owner of its data, or else
-    /// that of the shipped unit.
-    fn account(&self) -> ServiceAccount {
-        let accounts = &self.accounts;
-        if let UnitSighting::Known(unit) = &self.unit
-            && unit.is_installed()
-            && self.is_configured_in_unit()
-        {
-            let root = || Some(accounts.account_of(0));
-            let named = unit.user().map_or_else(root, |name| accounts.account(name));
-            if let Some(account) = named {
-                return account;
-            }
-        }
-        if let Some(owner) = state_files::owner(&self.config.data_dir) {
-            return accounts.account_of(owner);
-        }
-        let own = || accounts.account_of(rustix::process::geteuid().as_raw());
-        accounts.account(service::SHIPPED_USER).unwrap_or_else(own)
-    }
-
-    /// True if the installed unit starts the service with this configuration.
-    fn is_configured_in_unit(&self) -> bool {
-        let UnitSighting::Known(unit) = &self.unit else {
-            return false;
-        };
-        let default = self.role.default_config();
-        let named = unit.option("--config").unwrap_or(default);
-        self.config_file.as_os_str() == named
-    }
-
-    /// Records the clock of a machine that answered.
-    fn note_clock(&self, clock: RemoteClock) {
-        let mut clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
-        clocks.push(clock);
-    }
 }
 
 #[cfg(test)]

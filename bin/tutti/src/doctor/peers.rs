@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use pki::{ClientTls, TlsFiles};
 use reqwest::{StatusCode, Url};
 
-use super::DiagnosedInstallation;
+use super::installation::DiagnosedInstallation;
 
 /// A kind of peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ fn peers(installation: &DiagnosedInstallation) -> Vec<Result<PeerService, Diagno
     let config = &installation.config;
     let mut peers = Vec::new();
     if let Some(named) = &config.puppetserver {
-        peers.push(match named.resolve_connection(config) {
+        peers.push(match named.resolve_connection(config.tls_files()) {
             Ok((url, files)) => Ok(PeerService {
                 kind: PeerKind::Puppetserver,
                 url,
@@ -76,7 +76,7 @@ fn peers(installation: &DiagnosedInstallation) -> Vec<Result<PeerService, Diagno
         });
     }
     if let Some(named) = &config.puppetdb {
-        match named.settings(config) {
+        match named.settings(config.tls_files()) {
             Ok(settings) => {
                 let files = settings.tls().cloned();
                 peers.extend(settings.server_urls().iter().map(|url| {

@@ -45,7 +45,7 @@ impl ServiceRole {
     pub(super) fn default_config(self) -> &'static str {
         match self {
             Self::Broker => "/etc/tutti/broker.toml",
-            Self::Server | Self::Follower => crate::DEFAULT_CONFIG,
+            Self::Server | Self::Follower => crate::config::DEFAULT_PATH,
         }
     }
 
@@ -62,10 +62,8 @@ impl ServiceRole {
         if self == Self::Broker || self == Self::Server && config.broker.enabled {
             ports.push(port("broker.listen", config.broker.listen));
         }
-        let status = config
-            .follow
-            .as_ref()
-            .and_then(crate::follow::FollowSection::status_listen);
+        let follow = config.follow.as_ref();
+        let status = follow.and_then(|follow| follow.status_listen);
         ports.extend(status.map(|address| port("follow.status_listen", address)));
         ports
     }

@@ -7,7 +7,8 @@ use api_types::{AgentVersions, ServerDiagnosis};
 use cli::CommandFailure;
 use doctor::DiagnosisFinding;
 
-use super::{DiagnosedInstallation, code};
+use super::code;
+use super::installation::DiagnosedInstallation;
 use crate::config::Config;
 use crate::local_server::{self, LocalServer};
 

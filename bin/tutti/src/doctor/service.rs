@@ -5,11 +5,9 @@ use doctor::ports::{self, PortOwner};
 use doctor::unit::{self, ExpectedUnit, UnitSighting};
 use doctor::{DiagnosisFinding, DoctorCheck};
 
+use super::directories;
+use super::installation::DiagnosedInstallation;
 use super::role::ServiceRole;
-use super::{DiagnosedInstallation, directories};
-
-/// User that the shipped units run services as.
-pub(super) const SHIPPED_USER: &str = "tutti";
 
 const SERVER_UNIT: &str = include_str!("../../../../packaging/systemd/tutti.service");
 const BROKER_UNIT: &str = include_str!("../../../../packaging/systemd/tutti-broker.service");

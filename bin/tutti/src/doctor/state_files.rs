@@ -1,13 +1,12 @@
 //! Checks of owners and modes of the server's files. Main function: [`check`].
 
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use doctor::defaults::DIRECTORY_ENTRIES;
 use doctor::files::{CheckedService, CheckedTree, PathExpectation, examine_path, judge};
 use doctor::{DiagnosisFinding, FindingSeverity};
 
-use super::DiagnosedInstallation;
+use super::installation::DiagnosedInstallation;
 use super::role::ServiceRole;
 use crate::config::Config;
 
@@ -49,11 +48,6 @@ fn check_token_file(installation: &DiagnosedInstallation) -> Option<DiagnosisFin
     found
         .into_iter()
         .find(|it| it.severity == FindingSeverity::Problem)
-}
-
-/// Owner of a directory, if it exists.
-pub(super) fn owner(directory: &Path) -> Option<u32> {
-    std::fs::metadata(directory).ok().map(|it| it.uid())
 }
 
 /// Requirements on all files.

@@ -23,23 +23,15 @@ use opentelemetry_sdk::trace::{
     BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor as _,
 };
 use optional_feature::{Feature, FeatureStatus};
-use serde::Deserialize;
 use telemetry::{AttributeValue, SpanSink, TraceContext, TraceSpan, Tracer};
 
 use self::client::OtlpHttpClient;
 use self::quiet_exporter::QuietExporter;
 use self::sampling::TraceSampling;
+use crate::config::telemetry::TelemetrySection;
 
 /// Maximum wait for unsent spans at the end of the process.
 const SHUTDOWN: Duration = Duration::from_secs(5);
-
-/// Destination of traces.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct TelemetrySection {
-    /// `http://HOST:4318`, to which `/v1/traces` is added; absent: traces are not sent.
-    pub otlp_endpoint: Option<String>,
-}
 
 /// The exporter of traces, if a collector is named.
 #[derive(Debug)]

@@ -1,0 +1,105 @@
+//! `[puppetdb]` and `[inventory]` of `tutti.toml`: [`PuppetDbSection`] and
+//! [`EmbeddedInventorySection`], which is used if there is no PuppetDB.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ::inventory::{ConfError, PuppetDbConfig};
+use pki::TlsFiles;
+use serde::Deserialize;
+
+use super::tls::client_files;
+
+/// An existing PuppetDB. Without this section, agents report their facts to this server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PuppetDbSection {
+    /// `https://HOST:8081` of each server, tried in this order.
+    #[serde(default)]
+    pub server_urls: Vec<String>,
+    /// A `puppetdb.conf` of Puppet's own tools, instead of `server_urls`.
+    pub conf: Option<PathBuf>,
+    /// CA certificate for the PuppetDB. The server's own certificate files are used for absent
+    /// ones.
+    pub cacert: Option<PathBuf>,
+    pub cert: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+    /// Timeout of a query in seconds, over all servers.
+    #[serde(default)]
+    pub timeout_s: Option<u64>,
+}
+
+/// The embedded inventory.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct EmbeddedInventorySection {
+    /// True if facts are collected from agents.
+    pub collect_facts: bool,
+    /// Seconds between two collections from a node.
+    pub facts_interval_s: u64,
+}
+
+impl Default for EmbeddedInventorySection {
+    fn default() -> Self {
+        Self {
+            collect_facts: true,
+            facts_interval_s: ::inventory::defaults::FACTS_INTERVAL.as_secs(),
+        }
+    }
+}
+
+// === impl PuppetDbSection ===
+
+impl PuppetDbSection {
+    pub(super) fn check(&self) -> Result<(), String> {
+        match (&self.conf, self.server_urls.is_empty()) {
+            (None, true) => Err(
+                "puppetdb.server_urls is empty; name a PuppetDB, or leave the section \
+                 [puppetdb] out"
+                    .to_owned(),
+            ),
+            (Some(_), false) => {
+                Err("puppetdb.conf and puppetdb.server_urls contradict each other".to_owned())
+            }
+            _ if self.timeout_s == Some(0) => {
+                Err("puppetdb.timeout_s must be at least 1".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let own = [
+            &mut self.conf,
+            &mut self.cacert,
+            &mut self.cert,
+            &mut self.key,
+        ];
+        own.into_iter().flatten()
+    }
+
+    /// Servers, files and timeouts; `own` are the server's TLS files.
+    pub(crate) fn settings(&self, own: TlsFiles) -> Result<PuppetDbConfig, ConfError> {
+        let files = [&self.cacert, &self.cert, &self.key].map(|file| file.as_deref());
+        let tls = client_files(own, files[0], files[1], files[2]);
+        let mut settings = match &self.conf {
+            Some(file) => PuppetDbConfig::from_file(file, tls),
+            None => PuppetDbConfig::new(&self.server_urls, tls),
+        }?;
+        if let Some(seconds) = self.timeout_s {
+            settings.total_timeout = Duration::from_secs(seconds);
+        }
+        Ok(settings)
+    }
+}
+
+// === impl EmbeddedInventorySection ===
+
+impl EmbeddedInventorySection {
+    pub(super) fn check(&self) -> Result<(), String> {
+        match self.facts_interval_s {
+            60.. => Ok(()),
+            _ => Err("inventory.facts_interval_s must be at least 60".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `[puppetserver]` of `tutti.toml`: [`PuppetserverSection`].
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use pki::TlsFiles;
+use reqwest::Url;
+use serde::Deserialize;
+
+use super::tls::client_files;
+
+/// The puppetserver from which classes are read.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PuppetserverSection {
+    /// URL of the puppetserver, `https://HOST:8140`.
+    pub url: String,
+    /// CA certificate for the puppetserver. The server's own certificate files are used for absent
+    /// ones.
+    pub cacert: Option<PathBuf>,
+    pub cert: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+    /// True if it is on this machine and uses Tutti's code ids.
+    #[serde(default)]
+    pub code_ids: bool,
+}
+
+// === impl PuppetserverSection ===
+
+impl PuppetserverSection {
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.parse_url().map(|_| ())
+    }
+
+    pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        [&mut self.cacert, &mut self.cert, &mut self.key]
+            .into_iter()
+            .flatten()
+    }
+
+    /// URL of the puppetserver, and the TLS files used for it; `own` are the server's.
+    pub(crate) fn resolve_connection(&self, own: TlsFiles) -> Result<(Url, TlsFiles)> {
+        let url = self.parse_url().map_err(anyhow::Error::msg)?;
+        let files = [&self.cacert, &self.cert, &self.key].map(|file| file.as_deref());
+        Ok((url, client_files(own, files[0], files[1], files[2])))
+    }
+
+    fn parse_url(&self) -> Result<Url, String> {
+        match self.url.parse::<Url>() {
+            Ok(url) if url.scheme() == "https" && url.has_host() => Ok(url),
+            _ => Err("puppetserver.url must be like https://puppet.example:8140".to_owned()),
+        }
+    }
+}

@@ -12,8 +12,9 @@ use crate::client::ApiClient;
 use crate::defaults::FILE_BYTES;
 use crate::failure::usage;
 use crate::input::{read_limited, text_or_file};
+use crate::job::requests::{fetch_job, nodes_in};
 use crate::terminal::escape_control;
-use crate::{CommandFailure, Result, job, node_group};
+use crate::{CommandFailure, Result, node_group};
 
 /// The word that stands for every connected node.
 const ALL: &str = "all";
@@ -137,7 +138,7 @@ impl TargetOptions {
 
 /// The nodes of an ended job that are in one of these states.
 async fn nodes_of(client: &ApiClient, job: &str, states: &[&str]) -> Result<Vec<String>> {
-    let told = job::fetch_job(client, job).await?;
+    let told = fetch_job(client, job).await?;
     let number = escape_control(&told.name);
     if !JOB_OVER.contains(&told.state.as_str()) {
         let state = escape_control(&told.state);
@@ -147,7 +148,7 @@ async fn nodes_of(client: &ApiClient, job: &str, states: &[&str]) -> Result<Vec<
     }
     let mut names = Vec::new();
     for state in states {
-        let nodes = job::nodes_in(client, job, Some(state)).await?;
+        let nodes = nodes_in(client, job, Some(state)).await?;
         names.extend(nodes.into_iter().map(|node| node.name));
     }
     if names.is_empty() {

@@ -18,13 +18,14 @@ use serde_json::{Value, json};
 use super::start::ActionOptions;
 use crate::client::ApiClient;
 use crate::failure::usage;
+use crate::job::requests::nodes_in;
 use crate::present::print_indented;
 use crate::task::print_left_out_nodes;
 use crate::terminal::{
     escape_control, escaped_name, style_failure, style_heading, style_state, style_success,
 };
 use crate::values::result_lines;
-use crate::{EXIT_NODES_FAILED, OutputFormat, Result, VerbResult, follow, job};
+use crate::{EXIT_NODES_FAILED, OutputFormat, Result, VerbResult, follow};
 
 /// The task that returns the content of files.
 const TASK: &str = "bolt_shim::download";
@@ -95,7 +96,7 @@ pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
         say!("Job {}: {what} on {told}\n", style_heading(&number));
     }
     let code = follow::watch(client, &number).await?;
-    let nodes = job::nodes_in(client, &number, None).await?;
+    let nodes = nodes_in(client, &number, None).await?;
     let written = nodes
         .iter()
         .map(|node| (node, write_files(node, &directory, &name)));

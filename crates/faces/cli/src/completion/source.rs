@@ -110,7 +110,7 @@ async fn parameters(
     let Some(name) = name else {
         return Ok(Vec::new());
     };
-    let (module, name) = task::split_name(name);
+    let (module, name) = task::requests::split_name(name);
     let path = ["orchestrator", "v1", kind, module, name];
     let found: Value = client.get(&path, &[("environment", environment)]).await?;
     let parameters = found["metadata"]["parameters"].as_object();

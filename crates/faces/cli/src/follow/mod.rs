@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::client::ApiClient;
-use crate::job::{fetch_job, nodes_in};
+use crate::job::requests::{fetch_job, nodes_in};
 use crate::stream::{EventStream, StreamItem};
 use crate::terminal::{
     escape_control, escaped_name, style_failure, style_heading, style_state, style_success,

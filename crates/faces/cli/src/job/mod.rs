@@ -3,13 +3,12 @@
 pub(crate) mod list;
 mod plan;
 pub(crate) mod puppet;
+pub(crate) mod requests;
 mod run;
 mod show;
 mod stop;
 
-use crate::{Result, VerbResult};
-use api_types::{Job, JobNode, JobNodes};
-
+use crate::VerbResult;
 use crate::client::ApiClient;
 
 /// Verbs of `tutti job`.
@@ -60,20 +59,4 @@ pub(crate) async fn run(verb: JobVerb, client: &ApiClient) -> VerbResult {
         JobVerb::Show(options) => Box::pin(show::run(&options, client)).await,
         JobVerb::Stop { job, force } => stop::run(job, force, client).await,
     }
-}
-
-pub(crate) async fn fetch_job(client: &ApiClient, number: &str) -> Result<Job> {
-    let path = ["orchestrator", "v1", "jobs", number];
-    client.get(&path, &[]).await
-}
-
-/// The nodes of the job that are in one state, or all, page by page.
-pub(crate) async fn nodes_in(
-    client: &ApiClient,
-    number: &str,
-    state: Option<&str>,
-) -> Result<Vec<JobNode>> {
-    let path = ["orchestrator", "v1", "jobs", number, "nodes"];
-    let items = |page: JobNodes| page.items;
-    client.all_pages(&path, state, items).await
 }

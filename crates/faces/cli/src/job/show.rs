@@ -3,8 +3,9 @@
 use api_types::{Job, JobNode};
 use serde_json::{Value, json};
 
+use super::list;
 use super::puppet::describe_environment;
-use super::{fetch_job, list, nodes_in};
+use super::requests::{fetch_job, nodes_in};
 use crate::client::ApiClient;
 use crate::defaults::JOBS_SHOWN;
 use crate::follow::code::CodeVersionCounts;

@@ -3,12 +3,13 @@
 //! Invariant: the first Ctrl-C asks the server to stop the plan, the second only stops watching;
 //! the plan belongs to the server and its result is the same whether it is watched or not.
 
-use api_types::{PlanAnswerCommand, PlanEvent, PlanEvents, PlanName, StopPlanCommand};
+use api_types::{PlanEvent, PlanEvents};
 use serde_json::{Value, json};
 use tokio::signal::unix::Signal;
 
 use super::question::PlanPrompt;
-use super::{events, preview, read};
+use super::requests::{fetch_events, fetch_page, fetch_plan_job, send_answer, stop_plan};
+use super::{preview, read};
 use crate::client::ApiClient;
 use crate::defaults::{PLAN_POLL, RECONNECT_ATTEMPTS, RECONNECT_FIRST, RECONNECT_MAX};
 use crate::follow::catch_interrupt;
@@ -49,10 +50,10 @@ pub(super) async fn follow_from(
         ));
         return Ok(EXIT_ERROR);
     }
-    let job = read::fetch_plan_job(client, number).await?;
+    let job = fetch_plan_job(client, number).await?;
     if format == OutputFormat::Json && preview::is_preview(&job) {
         // The effects are in the events.
-        let events = events::fetch_events(client, number).await?;
+        let events = fetch_events(client, number).await?;
         format.present(&json!({"plan_job": job, "events": events}), |_| ())?;
     } else {
         format.present(&job, read::outcome)?;
@@ -178,7 +179,7 @@ impl PlanWatch<'_> {
             "asking the server to stop plan job {number}; press Ctrl-C again to stop watching"
         ));
         let stopped = tokio::select! {
-            stopped = stop(self.client, self.number, false) => stopped,
+            stopped = stop_plan(self.client, self.number, false) => stopped,
             _ = self.interrupt.recv() => return true,
         };
         match stopped {
@@ -196,7 +197,7 @@ impl PlanWatch<'_> {
 async fn fetch_with_retries(client: &ApiClient, number: &str, start: &str) -> Result<PlanEvents> {
     let (mut pause, mut attempts) = (RECONNECT_FIRST, 0);
     loop {
-        match events::fetch_page(client, number, start).await {
+        match fetch_page(client, number, start).await {
             Err(CommandFailure::Unreachable { cause, .. }) if attempts < RECONNECT_ATTEMPTS => {
                 if attempts == 0 {
                     let cause = escape_control(&cause);
@@ -210,33 +211,6 @@ async fn fetch_with_retries(client: &ApiClient, number: &str, start: &str) -> Re
         attempts += 1;
         pause = (pause * 2).min(RECONNECT_MAX);
     }
-}
-
-/// Sends an answer to the plan.
-pub(super) async fn send_answer(
-    client: &ApiClient,
-    number: &str,
-    question: &PlanPrompt,
-    answer: Value,
-) -> Result<()> {
-    let command = PlanAnswerCommand {
-        plan_job: number.to_owned(),
-        step: question.step.clone(),
-        answer,
-        sensitive: question.sensitive,
-    };
-    let path = ["orchestrator", "v1", "command", "plan_answer"];
-    let _: PlanName = client.post(&path, &command).await?;
-    Ok(())
-}
-
-pub(super) async fn stop(client: &ApiClient, number: &str, jobs: bool) -> Result<PlanName> {
-    let command = StopPlanCommand {
-        plan_job: number.to_owned(),
-        jobs,
-    };
-    let path = ["orchestrator", "v1", "command", "stop_plan"];
-    client.post(&path, &command).await
 }
 
 fn print_note(text: &str) {

@@ -5,13 +5,13 @@ mod follow;
 mod preview;
 mod question;
 mod read;
+pub(crate) mod requests;
 mod run;
 mod running;
 mod steps;
 mod targets;
 
 pub(crate) use self::read::print_questions;
-pub(crate) use self::run::fetch_plan_detail as plan_detail;
 pub(crate) use self::targets::PlanTargets;
 use crate::access::login;
 use crate::client::ApiClient;

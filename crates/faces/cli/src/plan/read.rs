@@ -3,7 +3,7 @@
 use api_types::{PlanDetail, PlanFunctionReplaced, PlanJob, PlanJobList, PlanList, PlanQuestion};
 use serde_json::{Value, json};
 
-use super::run::fetch_plan_detail;
+use super::requests::{fetch_events, fetch_plan_detail, fetch_plan_job};
 use super::{events, preview};
 use crate::client::ApiClient;
 use crate::defaults::{FAILED_LINES, FAILED_TARGETS, JOBS_SHOWN, REPLACED_FUNCTIONS_SHOWN};
@@ -146,7 +146,7 @@ pub(super) async fn jobs(options: &JobsOptions, client: &ApiClient) -> VerbResul
         return list_jobs(options.limit, options.shown.format, client).await;
     };
     let job = fetch_plan_job(client, number).await?;
-    let told = events::fetch_events(client, number).await?;
+    let told = fetch_events(client, number).await?;
     let document = json!({"plan_job": job, "events": told});
     options.shown.format.present(&document, |_| {
         events::print(&told);
@@ -156,11 +156,6 @@ pub(super) async fn jobs(options: &JobsOptions, client: &ApiClient) -> VerbResul
         "failure" => EXIT_NODES_FAILED,
         _ => EXIT_SUCCESS,
     })
-}
-
-pub(super) async fn fetch_plan_job(client: &ApiClient, number: &str) -> Result<PlanJob> {
-    let path = ["orchestrator", "v1", "plan_jobs", number];
-    client.get(&path, &[]).await
 }
 
 async fn list_jobs(limit: u64, format: OutputFormat, client: &ApiClient) -> VerbResult {

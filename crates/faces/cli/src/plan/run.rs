@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use api_types::{
-    EnvironmentPlanRunCommand, Object, PlanCode, PlanDetail, PlanName, PlanNoop, PlanParam,
-    PlanRunCommand,
+    EnvironmentPlanRunCommand, Object, PlanCode, PlanName, PlanNoop, PlanParam, PlanRunCommand,
 };
 
 use super::follow;
+use super::requests::fetch_plan_detail;
 use super::targets::PlanTargets;
 use crate::client::ApiClient;
 use crate::present::OutputOptions;
+use crate::task::EnvironmentOption;
 use crate::terminal::{escape_control, style_heading};
-use crate::{EXIT_SUCCESS, OutputFormat, Result, VerbResult, params, task};
+use crate::{EXIT_SUCCESS, OutputFormat, Result, VerbResult, params};
 
 /// Arguments of `tutti plan run`.
 #[derive(Debug, clap::Args)]
@@ -28,7 +29,7 @@ pub struct Options {
     #[command(flatten)]
     targets: PlanTargets,
     #[command(flatten)]
-    environment: task::EnvironmentOption,
+    environment: EnvironmentOption,
     /// Time limit of the plan: seconds, or 15m, 4h, 1d
     #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_seconds)]
     timeout: Option<u64>,
@@ -142,17 +143,6 @@ pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
         say!("Plan job {number}: {plan}{looked}\n");
     }
     follow::follow(client, &number, format).await
-}
-
-/// The server's description of a plan.
-pub(crate) async fn fetch_plan_detail(
-    client: &ApiClient,
-    plan: &str,
-    environment: &str,
-) -> Result<PlanDetail> {
-    let (module, name) = task::split_name(plan);
-    let path = ["orchestrator", "v1", "plans", module, name];
-    client.get(&path, &[("environment", environment)]).await
 }
 
 /// Starts the plan. Puppet Enterprise has two commands: only the second takes targets.

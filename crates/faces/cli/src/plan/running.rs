@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::follow;
 use super::question::PlanPrompt;
+use super::requests::{fetch_end_cursor, send_answer, stop_plan};
 use crate::client::ApiClient;
 use crate::failure::usage;
 use crate::present::OutputOptions;
@@ -43,7 +44,7 @@ pub struct ApproveOptions {
 }
 
 pub(super) async fn stop(number: &str, jobs: bool, client: &ApiClient) -> VerbResult {
-    let stopped = follow::stop(client, number, jobs).await?;
+    let stopped = stop_plan(client, number, jobs).await?;
     let jobs = if jobs { " and its jobs" } else { "" };
     say!("Stopping plan job {}{jobs}", escape_control(&stopped.name));
     Ok(EXIT_SUCCESS)
@@ -51,7 +52,7 @@ pub(super) async fn stop(number: &str, jobs: bool, client: &ApiClient) -> VerbRe
 
 pub(super) async fn resume(options: ResumeOptions, client: &ApiClient) -> VerbResult {
     // Earlier events are not shown again.
-    let start = super::events::fetch_end_cursor(client, &options.job).await?;
+    let start = fetch_end_cursor(client, &options.job).await?;
     let command = PlanResumeCommand {
         plan_job: options.job,
         from_step: options.from_step,
@@ -91,7 +92,7 @@ pub(super) async fn approve(options: ApproveOptions, client: &ApiClient) -> Verb
             ));
         }
     };
-    follow::send_answer(client, &options.job, &question, answer).await?;
+    send_answer(client, &options.job, &question, answer).await?;
     let (job, step) = (escape_control(&options.job), escape_control(&question.step));
     say!("Answered step {step} of plan job {job}");
     Ok(EXIT_SUCCESS)

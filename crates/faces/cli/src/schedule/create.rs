@@ -8,11 +8,14 @@ use super::{SCHEDULED, read};
 use crate::client::ApiClient;
 use crate::job::puppet::{PuppetRunFlags, PuppetRunTargets};
 use crate::params::ParameterArguments;
-use crate::plan::{PlanTargets, plan_detail};
+use crate::plan::PlanTargets;
+use crate::plan::requests::fetch_plan_detail;
 use crate::rollout::JobLimits;
 use crate::targets::TargetOptions;
+use crate::task::EnvironmentOption;
+use crate::task::requests::fetch_task_detail;
 use crate::terminal::style_heading;
-use crate::{EXIT_SUCCESS, VerbResult, task};
+use crate::{EXIT_SUCCESS, VerbResult};
 
 /// Arguments of `tutti schedule task`.
 #[derive(Debug, clap::Args)]
@@ -24,7 +27,7 @@ pub struct TaskOptions {
     #[command(flatten)]
     targets: TargetOptions,
     #[command(flatten)]
-    environment: task::EnvironmentOption,
+    environment: EnvironmentOption,
     /// Run the task in noop mode; only for tasks that support it
     #[arg(long)]
     noop: bool,
@@ -63,7 +66,7 @@ pub struct PlanOptions {
     #[command(flatten)]
     targets: PlanTargets,
     #[command(flatten)]
-    environment: task::EnvironmentOption,
+    environment: EnvironmentOption,
     /// Reason, stored with each plan job
     #[arg(long)]
     description: Option<String>,
@@ -75,7 +78,7 @@ pub(super) async fn task(options: TaskOptions, client: &ApiClient) -> VerbResult
     let environment = options.environment.effective_environment(client);
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let scope = options.targets.scope(client).await?;
-    let detail = task::fetch_task_detail(client, &options.task, &environment).await?;
+    let detail = fetch_task_detail(client, &options.task, &environment).await?;
     let given = options.parameters.parse(&detail.metadata)?;
     let parameters = wrap_values(given);
     let input = json!({
@@ -134,7 +137,7 @@ pub(super) async fn run(options: RunOptions, client: &ApiClient) -> VerbResult {
 pub(super) async fn plan(options: PlanOptions, client: &ApiClient) -> VerbResult {
     let environment = options.environment.effective_environment(client);
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
-    let detail = plan_detail(client, &options.plan, &environment).await?;
+    let detail = fetch_plan_detail(client, &options.plan, &environment).await?;
     let given = options.parameters.parse(&detail.metadata)?;
     let nodes = options.targets.parameter(client, &detail, &given).await?;
     let mut parameters = wrap_values(given);

@@ -2,16 +2,14 @@
 
 mod environment;
 mod list;
+pub(crate) mod requests;
 mod run;
 mod show;
 
-pub(crate) use run::print_left_out_nodes;
-
-use api_types::TaskDetail;
-pub(crate) use environment::EnvironmentOption;
-
+pub(crate) use self::environment::EnvironmentOption;
+pub(crate) use self::run::print_left_out_nodes;
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::{Result, VerbResult};
 
 /// Verbs of `tutti task`.
 #[expect(
@@ -41,20 +39,4 @@ pub(crate) async fn run(verb: TaskVerb, client: &ApiClient) -> VerbResult {
         TaskVerb::Show(options) => show::run(&options, client).await,
         TaskVerb::List(options) => list::run(&options, client).await,
     }
-}
-
-/// `module::task` as the two segments of its route.
-pub(crate) fn split_name(task: &str) -> (&str, &str) {
-    task.split_once("::").unwrap_or((task, "init"))
-}
-
-/// The server's description of a task.
-pub(crate) async fn fetch_task_detail(
-    client: &ApiClient,
-    task: &str,
-    environment: &str,
-) -> Result<TaskDetail> {
-    let (module, name) = split_name(task);
-    let path = ["orchestrator", "v1", "tasks", module, name];
-    client.get(&path, &[("environment", environment)]).await
 }

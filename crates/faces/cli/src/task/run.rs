@@ -3,16 +3,18 @@
 use api_types::{JobCreated, Object, TaskCommand};
 use serde_json::Value;
 
-use super::{EnvironmentOption, fetch_task_detail};
+use super::environment::EnvironmentOption;
+use super::requests::fetch_task_detail;
 use crate::client::ApiClient;
 use crate::failure::usage;
 use crate::follow::JobStart;
+use crate::job::requests::fetch_job;
 use crate::params::ParameterArguments;
 use crate::present::OutputOptions;
 use crate::rollout::JobLimits;
 use crate::targets::TargetOptions;
 use crate::terminal::{escape_control, style_heading, style_warning};
-use crate::{Result, VerbResult, job};
+use crate::{Result, VerbResult};
 
 /// Number of left-out nodes that are named.
 const NODES_NAMED: usize = 10;
@@ -118,7 +120,7 @@ async fn task_to_run(options: &Options, client: &ApiClient) -> Result<TaskToRun>
 
 /// The task of an earlier job. Its sensitive parameters are not stored.
 async fn rerun_task(options: &Options, client: &ApiClient, number: &str) -> Result<TaskToRun> {
-    let job = job::fetch_job(client, number).await?;
+    let job = fetch_job(client, number).await?;
     let refused = |why: &str| {
         let number = escape_control(&job.name);
         usage(format!("job {number} {why}"))

@@ -3,7 +3,9 @@
 use api_types::TaskDetail;
 use serde_json::Value;
 
-use super::{EnvironmentOption, fetch_task_detail, list};
+use super::environment::EnvironmentOption;
+use super::list;
+use super::requests::fetch_task_detail;
 use crate::VerbResult;
 use crate::client::ApiClient;
 use crate::definition::RunnableDefinition;

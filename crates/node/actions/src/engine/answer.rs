@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::to_raw_value;
 
 use super::requester::ActionRequester;
-use super::{ActionEngineState, not_sent};
+use super::state::{ActionEngineState, not_sent};
 use crate::outbox::NotSent;
 
 impl ActionEngineState {

@@ -9,9 +9,9 @@ use std::path::Path;
 use futures_util::future::try_join_all;
 use tokio::sync::watch;
 
-use super::ActionEngineState;
 use super::action_end::ActionEnd;
 use super::disk::run_blocking;
+use super::state::ActionEngineState;
 use super::transactions::{StopRequest, TransactionGuard};
 use crate::cache::{CachedFile, FileFetchError};
 use crate::modules::{

@@ -6,8 +6,8 @@
 use std::io;
 use std::sync::Arc;
 
-use super::ActionEngineState;
 use super::disk::run_blocking;
+use super::state::ActionEngineState;
 use crate::defaults::PURGE_INTERVAL;
 use crate::spool::{ActionClaim, ClockReading};
 

@@ -12,8 +12,9 @@ use pxp::{PxpMessageBody, PxpRequest, TransactionId};
 use serde_json::{Value, json};
 
 use super::requester::{ActionRequester, label, refusal_text};
+use super::state::ActionEngineState;
 use super::transactions::TransactionAdmission;
-use super::{ActionEngineState, run, status};
+use super::{run, status};
 use crate::modules::{self, FactPrograms, RequestPlan};
 use crate::spool::OutputEncoding;
 

@@ -13,8 +13,8 @@ use pxp::task::SensitiveScan;
 use pxp::{OutputPiece, ProcessStream, PxpMessageBody, TransactionId};
 use tokio::sync::watch;
 
-use super::ActionEngineState;
 use super::disk::run_blocking;
+use super::state::ActionEngineState;
 use super::transactions::ActiveTransaction;
 use super::watcher::{DirectoryWatch, DirectoryWatcher};
 use crate::defaults::{MAX_LIVE_OUTPUTS, OUTPUT_CHUNK_BYTES, OUTPUT_COALESCE, OUTPUT_LINGER};

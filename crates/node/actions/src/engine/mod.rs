@@ -29,12 +29,13 @@ mod recover;
 mod requester;
 mod resend_schedule;
 mod run;
+mod state;
 mod status;
 mod transactions;
 mod watcher;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pcp::{MessageId, PcpUri};
 use pxp::{AgentCapabilities, PxpMessageBody};
@@ -46,13 +47,14 @@ use uuid::Uuid;
 use crate::cache::TaskCache;
 use crate::defaults::{MAX_CONCURRENT_STATUS_QUERIES, MAX_PENDING_REPLIES};
 use crate::modules::{AgentEnvironment, ExternalModules};
-use crate::outbox::{NotSent, PxpOutbox};
+use crate::outbox::PxpOutbox;
 use crate::spool::{OpenSpoolError, Spool};
 
 pub use config::EngineConfig;
 
 use live_output::LiveOutputs;
 use outcome_delivery::OutcomeDelivery;
+use state::ActionEngineState;
 use transactions::{ActiveTransactions, TransactionLimits};
 
 /// Executes PXP requests. Cheap to clone; all clones share one engine.
@@ -79,27 +81,6 @@ pub enum EngineStartError {
     /// The kernel refuses file notifications (inotify).
     #[error("cannot watch files: {0}; check the inotify limits")]
     Watch(std::io::Error),
-}
-
-/// State shared by all tasks of an engine.
-struct ActionEngineState {
-    config: EngineConfig,
-    outbox: Arc<dyn PxpOutbox>,
-    spool: Spool,
-    cache: TaskCache,
-    environment: AgentEnvironment,
-    external: ExternalModules,
-    transactions: Arc<ActiveTransactions>,
-    /// One permit per running action.
-    places: Semaphore,
-    status_places: Semaphore,
-    /// The last facts and when they were collected; held while a collection runs.
-    last_facts: tokio::sync::Mutex<Option<(Instant, serde_json::Value)>>,
-    replies: Arc<Semaphore>,
-    courier: OutcomeDelivery,
-    live: LiveOutputs,
-    tracker: TaskTracker,
-    stop: CancellationToken,
 }
 
 impl ActionEngine {
@@ -205,30 +186,4 @@ impl std::fmt::Debug for ActionEngine {
             .field("spool", &self.shared.spool)
             .finish_non_exhaustive()
     }
-}
-
-impl ActionEngineState {
-    /// Spawns a task that ends with the engine.
-    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let stop = self.stop.clone();
-        self.tracker.spawn(async move {
-            // The next engine finds interrupted work in the spool.
-            stop.run_until_cancelled_owned(work).await;
-        });
-    }
-
-    /// Sends a message; a failure is only logged, because nothing else can be done. Returns true on
-    /// success.
-    async fn send(&self, to: &PcpUri, body: PxpMessageBody) -> bool {
-        let message_type = body.message_type();
-        match self.outbox.send(to, body).await {
-            Ok(()) => true,
-            Err(error) => not_sent(to, message_type, &error),
-        }
-    }
-}
-
-fn not_sent(to: &PcpUri, message_type: &str, error: &NotSent) -> bool {
-    tracing::warn!(%to, message_type, %error, "message not sent");
-    false
 }

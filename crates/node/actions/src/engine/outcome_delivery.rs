@@ -10,12 +10,12 @@ use pcp::PcpUri;
 use pxp::TransactionId;
 use tokio::sync::Notify;
 
-use super::ActionEngineState;
 use super::action_end::{ActionEnd, describe_unreadable_record, is_damaged};
 use super::disk::run_blocking;
 use super::outcome::{ActionOutcome, unknown_outcome_text};
 use super::requester::{ActionRequester, label};
 use super::resend_schedule::ResendSchedule;
+use super::state::ActionEngineState;
 use crate::defaults::{MAX_PENDING_OUTCOMES, RESEND_GAP};
 use crate::modules::TASK_MODULE;
 use crate::spool::{SpoolEntry, TransactionRecord};

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use pxp::TransactionId;
 
-use super::ActionEngineState;
 use super::action_end::ActionEnd;
 use super::disk::run_blocking;
 use super::execute::reattach;
 use super::run::finish;
+use super::state::ActionEngineState;
 use crate::process::{ExitRecord, ProcessIdentity, boot_id};
 use crate::spool::{ActionClaim, ActionClaimError, RecordStatus, SpoolEntry, TransactionRecord};
 

@@ -12,9 +12,10 @@ use super::action_end::ActionEnd;
 use super::disk::run_blocking;
 use super::execute::ActionExecution;
 use super::outcome::{ActionOutcome, unknown_outcome_text};
+use super::outcome_delivery;
 use super::requester::{ActionRequester, label, refusal_text};
+use super::state::ActionEngineState;
 use super::transactions::TransactionGuard;
-use super::{ActionEngineState, outcome_delivery};
 use crate::modules::{self, ActionPlan, RequestPlan, RequestRefusal};
 use crate::process::boot_id;
 use crate::spool::{

@@ -10,10 +10,10 @@ use pxp::TransactionId;
 use pxp::action::{ActionResult, PuppetResult, StatusResult, TransactionStatus};
 use serde_json::{Value, json};
 
-use super::ActionEngineState;
 use super::action_end::{ActionEnd, describe_unreadable_record, is_damaged};
 use super::disk::run_blocking;
 use super::outcome::{OutputTooLarge, action_result, unknown_outcome_text};
+use super::state::ActionEngineState;
 use crate::modules::{WaitingFor, result_of, status_text};
 use crate::spool::{OutputEncoding, ResultKind};
 

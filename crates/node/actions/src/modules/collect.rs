@@ -19,7 +19,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{
+use super::request_plan::{
     ActionPlan, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan, parse,
     without_nul,
 };

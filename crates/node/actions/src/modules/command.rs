@@ -3,7 +3,7 @@
 use pxp::action::CommandParams;
 use serde_json::value::RawValue;
 
-use super::{
+use super::request_plan::{
     ActionPlan, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan, parse,
     without_nul,
 };

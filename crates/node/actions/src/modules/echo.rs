@@ -4,7 +4,7 @@ use pxp::action::EchoParams;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{RequestPlan, RequestRefusal, parse};
+use super::request_plan::{RequestPlan, RequestRefusal, parse};
 
 pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let EchoParams { argument } = parse(params)?;

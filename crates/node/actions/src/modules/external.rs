@@ -18,10 +18,11 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::sync::Mutex;
 
-use super::{
-    ActionPlan, AgentEnvironment, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal,
-    RunPlan, parse, schema,
+use super::environment::AgentEnvironment;
+use super::request_plan::{
+    ActionPlan, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan, parse,
 };
+use super::schema;
 use crate::defaults::{MODULE_METADATA_BYTES, MODULE_METADATA_TIMEOUT};
 use crate::spool::ResultKind;
 

@@ -14,34 +14,15 @@ use pxp::action::{FileEntry, FileKind, FileParams, FileSpec, Sha256};
 use serde_json::value::RawValue;
 use tempfile::NamedTempFile;
 
-use super::{ActionPlan, RequestPlan, RequestRefusal, parse, without_nul};
+use super::request_plan::{
+    ActionPlan, FileItem, FilePlan, ItemKind, RequestPlan, RequestRefusal, parse, without_nul,
+};
 use crate::process::copy_hashed;
 
 /// Mode that pxp-agent gives to all files.
 const STOCK_MODE: u32 = 0o750;
 /// Mode bits that a request may set: set-user-id and the like are excluded.
 const PERMISSIONS: u32 = 0o777;
-
-/// The items to install, in order.
-#[derive(Debug)]
-pub(crate) struct FilePlan {
-    pub(crate) items: Vec<FileItem>,
-}
-
-#[derive(Debug)]
-pub(crate) struct FileItem {
-    pub(crate) destination: PathBuf,
-    /// Mode of a file or directory that does not exist yet.
-    pub(crate) mode: u32,
-    pub(crate) kind: ItemKind,
-}
-
-#[derive(Debug)]
-pub(crate) enum ItemKind {
-    File(FileSpec),
-    Directory,
-    Symlink { target: String },
-}
 
 /// Reason for which an item could not be installed.
 #[derive(Debug, thiserror::Error)]

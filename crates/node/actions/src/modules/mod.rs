@@ -14,134 +14,32 @@ mod file;
 mod ping;
 mod place;
 mod puppet;
+mod request_plan;
 mod run_with;
 mod schema;
 mod script;
 mod status;
 mod task;
 
-use pxp::TransactionId;
-use pxp::action::{CANCEL_ACTION, CancelParams, FilePath, FilePathError, FileSpec, TUTTI_MODULE};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use pxp::action::{CANCEL_ACTION, TUTTI_MODULE};
 use serde_json::value::RawValue;
 
-use crate::spool::ResultKind;
+use self::request_plan::parse;
 
 pub(crate) use collect::{COLLECTOR, collect_main};
 pub(crate) use environment::AgentEnvironment;
 pub(crate) use external::ExternalModules;
 pub(crate) use facts::{FactPrograms, collect as collect_facts};
-pub(crate) use file::{FilePlan, ItemKind, install_item};
+pub(crate) use file::install_item;
 pub(crate) use place::{PLACER, place_main};
-pub(crate) use puppet::{PuppetInput, RUNNER, WaitingFor, result_of, runner_main, status_text};
-pub(crate) use task::TaskRunInput;
+pub(crate) use puppet::{RUNNER, WaitingFor, result_of, runner_main, status_text};
+pub(crate) use request_plan::{
+    ActionPlan, FILES_DIRECTORY, FilePlan, ItemKind, PlannedFile, PlannedProgram, ProcessInput,
+    RequestPlan, RequestRefusal, RunPlan,
+};
 
 /// The module that runs tasks, whose results may contain secrets.
 pub(crate) const TASK_MODULE: &str = "task";
-
-/// Directory below the spool entry that holds an action's files.
-pub(crate) const FILES_DIRECTORY: &str = "files";
-
-/// The plan for a request.
-#[derive(Debug)]
-pub(crate) enum RequestPlan {
-    /// The answer is already known.
-    Reply(Value),
-    /// A query for the status of a transaction.
-    Status(TransactionId),
-    /// A request to stop an action.
-    Cancel(CancelParams),
-    /// Collection of this node's facts.
-    Facts,
-    Work(ActionPlan),
-}
-
-/// Work that takes time.
-#[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one for each request, and most are runs"
-)]
-pub(crate) enum ActionPlan {
-    Run(RunPlan),
-    Files(FilePlan),
-}
-
-/// A process to run.
-#[derive(Debug)]
-pub(crate) struct RunPlan {
-    pub(crate) program: PlannedProgram,
-    pub(crate) args: Vec<String>,
-    pub(crate) input: ProcessInput,
-    /// Files that are fetched and copied into the spool entry.
-    pub(crate) files: Vec<PlannedFile>,
-    /// True if the copies are kept with the result.
-    pub(crate) keep_files: bool,
-    pub(crate) result: ResultKind,
-    /// The user that runs it; `None` for the agent's own user.
-    pub(crate) user: Option<String>,
-    /// Variables in addition to those of the input.
-    pub(crate) env: Vec<(String, String)>,
-}
-
-/// The executable of a plan.
-#[derive(Debug)]
-pub(crate) enum PlannedProgram {
-    /// A program installed on the node.
-    Installed(String),
-    /// The wrappers' executable, which is the agent itself.
-    AgentExecutable,
-    /// One of the plan's files.
-    File(FilePath),
-}
-
-/// Input of the process on stdin and in variables.
-#[derive(Debug)]
-pub(crate) enum ProcessInput {
-    Nothing,
-    Stdin(Vec<u8>),
-    Task(TaskRunInput),
-    Puppet(PuppetInput),
-}
-
-/// A file of a plan.
-#[derive(Debug, Clone)]
-pub(crate) struct PlannedFile {
-    pub(crate) spec: FileSpec,
-    /// Path below the spool entry.
-    pub(crate) destination: FilePath,
-}
-
-impl ActionPlan {
-    pub(crate) fn result_kind(&self) -> ResultKind {
-        match self {
-            Self::Run(plan) => plan.result.clone(),
-            Self::Files(_) => ResultKind::Output,
-        }
-    }
-}
-
-/// Reason for which a request is refused. The first half of each text is pxp-agent's.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum RequestRefusal {
-    #[error("unknown module: {0}")]
-    UnknownModule(String),
-    #[error("unknown action '{action}' for module '{module}'")]
-    UnknownAction { module: String, action: String },
-    #[error("the module '{0}' supports only blocking PXP requests")]
-    OnlyBlocking(String),
-    #[error("invalid input: {0}")]
-    Input(String),
-    #[error("cannot load the module '{module}': {why}")]
-    Module { module: String, why: String },
-}
-
-impl From<FilePathError> for RequestRefusal {
-    fn from(error: FilePathError) -> Self {
-        Self::Input(error.to_string())
-    }
-}
 
 /// True for the agent's own modules that are answered at once.
 pub(crate) fn is_quick(module: &str) -> bool {
@@ -185,28 +83,10 @@ pub(crate) fn plan(
     Some(planned)
 }
 
-/// Parses parameters into their type; the error names the position.
-fn parse<T: DeserializeOwned>(params: &RawValue) -> Result<T, RequestRefusal> {
-    pxp::action::decode(params).map_err(|error| RequestRefusal::Input(error.to_string()))
-}
-
-/// Checks a text that becomes an argument or a variable: C strings end at NUL.
-fn without_nul(what: &str, text: &str) -> Result<(), RequestRefusal> {
-    if text.contains('\0') {
-        return Err(RequestRefusal::Input(format!(
-            "{what} contains a NUL character"
-        )));
-    }
-    Ok(())
-}
-
-/// The path of an action's file, below the spool entry.
-fn in_files_directory(name: &str) -> Result<FilePath, RequestRefusal> {
-    Ok(format!("{FILES_DIRECTORY}/{name}").parse()?)
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     pub(crate) fn raw(value: &Value) -> Box<RawValue> {

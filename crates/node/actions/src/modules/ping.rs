@@ -5,7 +5,7 @@ use pxp::action::PingParams;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{RequestPlan, RequestRefusal, parse};
+use super::request_plan::{RequestPlan, RequestRefusal, parse};
 
 pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let PingParams {

@@ -16,7 +16,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::file::{self, ItemInstallError};
-use super::{
+use super::request_plan::{
     ActionPlan, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan, parse,
     without_nul,
 };

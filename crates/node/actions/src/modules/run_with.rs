@@ -6,7 +6,9 @@
 use pxp::action::RunWithParams;
 use serde_json::value::RawValue;
 
-use super::{ActionPlan, PlannedProgram, RequestPlan, RequestRefusal, parse, without_nul};
+use super::request_plan::{
+    ActionPlan, PlannedProgram, RequestPlan, RequestRefusal, parse, without_nul,
+};
 
 /// Shell that runs commands if the user may have no shell of its own.
 const SHELL: &str = "/bin/sh";

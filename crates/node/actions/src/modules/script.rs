@@ -3,7 +3,7 @@
 use pxp::action::ScriptParams;
 use serde_json::value::RawValue;
 
-use super::{
+use super::request_plan::{
     ActionPlan, PlannedFile, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan,
     in_files_directory, parse, without_nul,
 };

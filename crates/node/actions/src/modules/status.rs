@@ -3,7 +3,7 @@
 use pxp::action::StatusParams;
 use serde_json::value::RawValue;
 
-use super::{RequestPlan, RequestRefusal, parse};
+use super::request_plan::{RequestPlan, RequestRefusal, parse};
 
 pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let StatusParams { transaction_id } = parse(params)?;

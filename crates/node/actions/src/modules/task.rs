@@ -9,7 +9,7 @@ use pxp::task::choose_implementation;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{
+use super::request_plan::{
     ActionPlan, PlannedFile, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan,
     in_files_directory, parse, without_nul,
 };

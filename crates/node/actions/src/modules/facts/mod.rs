@@ -16,7 +16,8 @@ use std::path::Path;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{AgentEnvironment, RequestPlan, RequestRefusal};
+use super::environment::AgentEnvironment;
+use super::request_plan::{RequestPlan, RequestRefusal, parse};
 
 /// Programs that print facts, preferred ones first. Both print one JSON object.
 const PROGRAMS: [(&str, &[&str]); 2] = [
@@ -34,7 +35,7 @@ pub(crate) struct FactPrograms<'a> {
 }
 
 pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
-    let _: Map<String, Value> = super::parse(params)?;
+    let _: Map<String, Value> = parse(params)?;
     Ok(RequestPlan::Facts)
 }
 

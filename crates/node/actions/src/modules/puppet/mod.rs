@@ -22,7 +22,7 @@ mod spawn;
 use pxp::action::PuppetParams;
 use serde_json::value::RawValue;
 
-use super::{
+use super::request_plan::{
     ActionPlan, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan, parse,
 };
 use crate::spool::ResultKind;

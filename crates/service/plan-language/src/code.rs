@@ -17,8 +17,8 @@ use pxp::task::TaskName;
 use serde_json::{Value as Json, json};
 
 use crate::global_layer;
-use crate::preview::task_name;
 use crate::run::PlanEvaluation;
+use crate::task_name::parse_task_name;
 use crate::tree;
 use crate::world::PlanServices;
 
@@ -146,7 +146,7 @@ impl<'b> PinnedCode<'b> {
     ) -> Result<Json, String> {
         let wanted = task.to_owned();
         self.step("task_metadata", json!(task), move |version, _| {
-            let found = task_name(&wanted).and_then(|name| {
+            let found = parse_task_name(&wanted).and_then(|name| {
                 let task = version.task(&name);
                 let task = task.map_err(|error| plans::task_refusal_error(&error.into()))?;
                 Ok((name, task.metadata))

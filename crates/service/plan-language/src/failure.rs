@@ -4,13 +4,12 @@
 //! Invariant: an interruption passes unchanged, and an error that a plan may catch carries its
 //! `Error` object as payload.
 
-use std::sync::Arc;
-
 use evaluator::{EvalError, EvalUnwind, HostInterrupt, SourceLocation};
-use pcore::{Hash, ObjectInstance, Type, TypeKind, Value};
+use pcore::{Hash, Value};
 use plans::{PlanFault, PlanStop};
 use serde_json::{Map, Value as Json, json};
 
+use crate::error_object::{error_attribute, error_from_json, error_object};
 use crate::json;
 
 /// The kind of errors that no plan function raised, such as mistakes in the plan's code.
@@ -50,55 +49,11 @@ pub(crate) fn plan_mistake(msg: &str, place: &SourceLocation) -> EvalError {
 /// The code of errors of [`plan_mistake`].
 const MISTAKE: &str = "PLAN_MISTAKE";
 
-/// Creates an `Error` object.
-pub(crate) fn error_object(
-    kind: &str,
-    msg: &str,
-    details: Hash,
-    issue_code: Option<&str>,
-) -> Value {
-    let mut given = Hash::new();
-    given.insert("msg", msg);
-    given.insert("kind", kind);
-    given.insert("details", Value::hash(details));
-    if let Some(code) = issue_code {
-        given.insert("issue_code", code);
-    }
-    match Type::error().kind() {
-        TypeKind::Object(of) => Value::Object(Arc::new(ObjectInstance::new(of, given))),
-        _ => Value::hash(given),
-    }
-}
-
-/// The `Error` object of the `_error` in a result's value, with exactly the attributes given there.
-pub(crate) fn error_from_value(error: &Value) -> Value {
-    match (error, Type::error().kind()) {
-        (Value::Hash(given), TypeKind::Object(of)) => {
-            Value::Object(Arc::new(ObjectInstance::new(of, Hash::clone(given))))
-        }
-        (Value::Object(_), _) => error.clone(),
-        _ => error_from_json(&json::to_display_json(error)),
-    }
-}
-
 /// Raises an `Error` object.
 pub(crate) fn raise(error: Value) -> Box<EvalUnwind> {
-    let msg = attribute(&error, "msg");
+    let msg = error_attribute(&error, "msg");
     let msg = msg.as_str().unwrap_or("the plan failed").to_owned();
     EvalError::without_location(msg).with_payload(error).into()
-}
-
-/// Creates an `Error` object from `{kind, msg, details}`.
-pub(crate) fn error_from_json(error: &Json) -> Value {
-    let text = |key: &str| error.get(key).and_then(Json::as_str);
-    let details = error.get("details").map(Value::from_json);
-    let details = details.as_ref().and_then(Value::as_hash).cloned();
-    self::error_object(
-        text("kind").unwrap_or("puppetlabs.tasks/task-error"),
-        text("msg").unwrap_or("the step failed"),
-        details.unwrap_or_default(),
-        text("issue_code"),
-    )
 }
 
 /// Converts an error of the plan engine to an error of the language.
@@ -196,12 +151,4 @@ fn is_of_node(error: &EvalError) -> bool {
 
 fn details_of(error: &mut Json) -> Option<&mut Map<String, Json>> {
     error.get_mut("details").and_then(Json::as_object_mut)
-}
-
-/// Returns an attribute of an error; `undef` if it has none of that name.
-pub(crate) fn attribute(error: &Value, name: &str) -> Value {
-    let object = error.as_object();
-    object
-        .and_then(|object| object.attribute(name))
-        .unwrap_or_default()
 }

@@ -5,25 +5,18 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use environments::{EnvironmentName, EnvironmentNameError};
-use evaluator::function::{CallArguments, NativeFunction};
-use evaluator::{
-    ApplyBlock, CodeBlock, CodeSource, EvalResult, EvaluationHost, EvaluationLimits, Evaluator,
-    LogLevel, SourceLocation, UnknownValues,
-};
-use pcore::{PuppetTimestamp, Type, Value};
+use evaluator::{EvalResult, EvaluationLimits, SourceLocation};
 use plans::{PlanBranch, PlanEventMessage, StepOutcome, StepRequest, StepWork};
 use serde_json::{Map, Value as Json, json};
 
 use crate::code::PinnedCode;
-use crate::data::PinnedData;
 use crate::defaults::MESSAGE_BYTES;
+use crate::failure;
 use crate::objects::PreviewStepNumbers;
-use crate::preview::{self, PreviewBranch, PreviewedEffect};
+use crate::preview::PreviewBranch;
 use crate::run::PlanEvaluation;
-use crate::{failure, functions, types};
 
 /// The evaluator's host for one branch of a plan.
 pub(crate) struct PlanHost<'b> {
@@ -83,10 +76,6 @@ impl<'b> PlanHost<'b> {
         })
     }
 
-    fn data(&self) -> PinnedData<'_> {
-        PinnedData::new(&self.code, self.run)
-    }
-
     /// The budget of evaluations that run on this branch's stack.
     pub(crate) fn limits(&self) -> EvaluationLimits {
         EvaluationLimits {
@@ -134,21 +123,6 @@ impl<'b> PlanHost<'b> {
         self.step(kind, place, json!(message), StepWork::RecordEvent(told))?;
         Ok(())
     }
-
-    /// Pauses the branch.
-    pub(crate) fn sleep(&self, place: &SourceLocation, time: Duration) -> EvalResult<()> {
-        if let Some(preview) = &self.preview {
-            let effect = PreviewedEffect {
-                function: "ctrl::sleep",
-                object: &format!("{} s", time.as_secs_f64()),
-                ..PreviewedEffect::default()
-            };
-            return preview.show_effect(self, place, &effect, false).map(drop);
-        }
-        let arguments = json!({"ms": time.as_millis().to_string()});
-        self.step("sleep", place, arguments, StepWork::Sleep(time))?;
-        Ok(())
-    }
 }
 
 fn shortened(text: &str) -> &str {
@@ -157,133 +131,4 @@ fn shortened(text: &str) -> &str {
         end -= 1;
     }
     &text[..end]
-}
-
-impl EvaluationHost for PlanHost<'_> {
-    fn code(&self) -> &dyn CodeSource {
-        &self.code
-    }
-
-    fn function(&self, name: &str) -> Option<&'static NativeFunction> {
-        let own = functions::find(name).map(|found| &found.native);
-        own.or_else(|| stdlib::function(name))
-    }
-
-    fn stands_in_for(&self, name: &str) -> bool {
-        name.contains("::") && stdlib::function(name).is_some()
-    }
-
-    fn calls(&self, name: &str, place: &dyn Fn() -> SourceLocation) -> EvalResult<()> {
-        let Some(words) = self.run.launch.replaced_functions.get(name) else {
-            return Ok(());
-        };
-        match self.run.told_replaced.borrow_mut().insert(name.to_owned()) {
-            true => functions::log(self, "warn", words, &place()),
-            false => Ok(()),
-        }
-    }
-
-    fn run(
-        &self,
-        name: &'static str,
-        evaluator: &mut Evaluator<'_>,
-        call: CallArguments<'_>,
-    ) -> EvalResult {
-        match functions::find(name) {
-            Some(found) => match &self.preview {
-                Some(preview) => preview::call(self, preview, found.run, evaluator, call),
-                None => (found.run)(self, evaluator, call),
-            },
-            None => evaluator::raise(format!("Unknown function: '{name}'.")),
-        }
-    }
-
-    fn function_names(&self) -> Vec<&'static str> {
-        functions::names().chain(stdlib::function_names()).collect()
-    }
-
-    fn method(
-        &self,
-        evaluator: &mut Evaluator<'_>,
-        receiver: &Value,
-        name: &str,
-        arguments: &[Value],
-        block: Option<&CodeBlock>,
-    ) -> Option<EvalResult> {
-        let own = functions::method(self, evaluator, receiver, name, arguments, block);
-        own.or_else(|| {
-            let data = self.data();
-            let called = (receiver, name);
-            data.lookup()
-                .method(&data, evaluator, called, arguments, block)
-        })
-    }
-
-    fn construct(&self, ty: &Type, arguments: &[Value]) -> Option<EvalResult> {
-        functions::construct(self, ty, arguments)
-    }
-
-    fn breathe(&self) -> EvalResult<()> {
-        self.branch.yield_turn().map_err(failure::unwind)
-    }
-
-    fn named_type(&self, name: &str) -> Option<Type> {
-        types::type_by_name(name)
-            .or_else(|| stdlib::named_type(name))
-            .or_else(|| lookup::context_type(name))
-    }
-
-    fn log(&self, level: LogLevel, message: &str, place: &SourceLocation) {
-        let level = match level {
-            LogLevel::Debug => "debug",
-            LogLevel::Info => "info",
-            LogLevel::Notice => "notice",
-            LogLevel::Warning => "warn",
-            LogLevel::Err => "error",
-            LogLevel::Alert | LogLevel::Emerg | LogLevel::Crit => "fatal",
-        };
-        // If the plan was stopped meanwhile, its next step returns the error.
-        let _ = functions::log(self, level, message, place);
-    }
-
-    fn unwrapped(&self, value: &Value) {
-        self.run.unwrapped.add(value);
-    }
-
-    fn now(&self) -> EvalResult<PuppetTimestamp> {
-        let nanoseconds = || {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            StepOutcome::ok(Json::from(now.unwrap_or_default().as_nanos().to_string()))
-        };
-        let noted = self.branch.note("time", "", Json::Null, nanoseconds);
-        let noted = noted.map_err(failure::unwind)?;
-        let nanoseconds = noted.value.as_str().and_then(|text| text.parse().ok());
-        let now = PuppetTimestamp::from_nanos(nanoseconds.unwrap_or_default());
-        now.ok_or_else(|| failure::plain_error("tutti/clock", "the clock is far from any time"))
-    }
-
-    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> EvalResult {
-        let data = self.data();
-        data.lookup().call(&data, evaluator, call)
-    }
-
-    fn random(&self) -> EvalResult<[u8; 16]> {
-        let drawn = || StepOutcome::ok(Json::from(rand::random::<u128>().to_string()));
-        let noted = self.branch.note("random", "", Json::Null, drawn);
-        let noted = noted.map_err(failure::unwind)?;
-        let number: Option<u128> = noted.value.as_str().and_then(|text| text.parse().ok());
-        Ok(number.unwrap_or_default().to_be_bytes())
-    }
-
-    fn unknowns(&self) -> Option<&dyn UnknownValues> {
-        self.preview.is_some().then_some(self)
-    }
-
-    fn apply(&self, _: &mut Evaluator<'_>, _: ApplyBlock<'_>) -> EvalResult {
-        Err(failure::plain_error(
-            "tutti/not-supported",
-            "apply: this server compiles no catalogs yet; put the resources into a class and run Puppet \
-             on the targets instead",
-        ))
-    }
 }

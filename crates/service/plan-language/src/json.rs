@@ -7,7 +7,7 @@
 use pcore::{Hash, Type, Value};
 use serde_json::{Map, Value as Json, json};
 
-use crate::failure::attribute;
+use crate::error_object::error_attribute;
 use crate::objects::{PlanFuture, PlanTarget, ResultSet, TaskResult, UnknownResult};
 
 /// A value that JSON cannot represent.
@@ -60,13 +60,13 @@ pub(crate) fn to_display_json(value: &Value) -> Json {
 
 /// Converts an `Error` object to `{kind, msg, details}`.
 pub(crate) fn error_to_json(error: &Value) -> Json {
-    let details = attribute(error, "details");
+    let details = error_attribute(error, "details");
     let mut told = json!({
-        "kind": to_display_json(&attribute(error, "kind")),
-        "msg": to_display_json(&attribute(error, "msg")),
+        "kind": to_display_json(&error_attribute(error, "kind")),
+        "msg": to_display_json(&error_attribute(error, "msg")),
         "details": details.as_hash().map_or_else(|| json!({}), |it| to_display_json(&it.clone().into())),
     });
-    let code = attribute(error, "issue_code");
+    let code = error_attribute(error, "issue_code");
     if !code.is_undef() {
         told["issue_code"] = to_display_json(&code);
     }

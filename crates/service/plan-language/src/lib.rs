@@ -3,8 +3,8 @@
 //!
 //! - [`PuppetPlans`] creates the program of a plan.
 //! - [`PlanServices`] holds the services that plans use, such as code and node queries.
-//! - `host` connects an evaluation with the branch in which it runs; `functions` are the plan
-//!   functions by name, `objects` the objects that they return.
+//! - `host` connects an evaluation with the branch in which it runs, and `evaluation_host` with the
+//!   evaluator; `functions` are the plan functions by name, `objects` the objects that they return.
 //!
 //! Invariant: everything that a plan reads or does is a step of its branch, so that a repeated
 //! evaluation has the same result; and code that a plan has read once never changes for that plan.
@@ -12,6 +12,8 @@
 mod code;
 mod data;
 pub mod defaults;
+mod error_object;
+mod evaluation_host;
 mod failure;
 mod functions;
 mod global_layer;
@@ -21,6 +23,7 @@ mod objects;
 mod preview;
 mod program;
 mod run;
+mod task_name;
 mod tree;
 mod types;
 mod unwrapped_secrets;

@@ -18,7 +18,8 @@ use super::action_options::PlanActionOptions;
 use super::refused_task_error;
 use crate::host::PlanHost;
 use crate::objects::{PlanTarget, ResultSet, TaskResult, UnknownResult, steps_in};
-use crate::preview::{PreviewedAction, task_name};
+use crate::preview::PreviewedAction;
+use crate::task_name::parse_task_name;
 use crate::{failure, json as data};
 
 const ERROR: &str = "_error";
@@ -110,7 +111,7 @@ impl PlanAction<'_> {
             sensitive: self.sensitive.clone(),
             run_as: options.run_as.clone(),
             noop,
-            ..TaskWork::new(host.environment_name()?, task_name(self.task)?)
+            ..TaskWork::new(host.environment_name()?, parse_task_name(self.task)?)
         };
         let work = match self.native.clone() {
             Some(action) => JobWork::Native { action, task },

@@ -14,9 +14,11 @@ use serde_json::{Value as Json, json};
 
 use super::action::{certnames, finish_action};
 use super::action_options::{PlanActionOptions, parse_seconds};
-use super::{PlanFunctionBody, targets};
+use super::control::pause_branch;
+use super::plan_function::PlanFunctionBody;
+use super::targets;
 use crate::defaults::{AVAILABLE_RETRY, AVAILABLE_WAIT};
-use crate::failure;
+use crate::error_object::error_object;
 use crate::host::PlanHost;
 use crate::objects::{PlanTarget, ResultSet, TaskResult};
 use crate::preview::PreviewedEffect;
@@ -68,7 +70,7 @@ fn wait_until_available(
     let mut away = unavailable_results(host, &call, targets.clone())?;
     while !away.is_empty() && waited < wait {
         let pause = retry.min(wait - waited);
-        host.sleep(&place, pause)?;
+        pause_branch(host, &place, pause)?;
         waited += pause;
         away = unavailable_results(host, &call, away)?;
     }
@@ -76,7 +78,7 @@ fn wait_until_available(
         match away.iter().any(|it| it.name() == target.name()) {
             false => TaskResult::from_hash(target, ACTION, None, Hash::new()),
             true => {
-                let error = failure::error_object(
+                let error = error_object(
                     "puppetlabs.tasks/connect-error",
                     "Timed out waiting for target",
                     Hash::new(),

@@ -5,12 +5,15 @@
 use std::time::Duration;
 
 use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
-use evaluator::{EvalResult, Evaluator, UnknownValues as _};
+use evaluator::{EvalResult, Evaluator, SourceLocation, UnknownValues as _};
 use pcore::Value;
+use plans::StepWork;
+use serde_json::json;
 
-use super::PlanFunctionBody;
 use super::action_options::parse_seconds;
+use super::plan_function::PlanFunctionBody;
 use crate::defaults::DO_UNTIL_CALLS;
+use crate::error_object::{error_attribute, error_object};
 use crate::failure;
 use crate::host::PlanHost;
 use crate::objects::UnknownResult;
@@ -75,7 +78,7 @@ fn fail_plan(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -
     }
     let kind = call.get(1).as_str().unwrap_or("bolt/plan-failure");
     let details = call.get(2).as_hash().cloned().unwrap_or_default();
-    let error = failure::error_object(kind, &call.text(0), details, call.get(3).as_str());
+    let error = error_object(kind, &call.text(0), details, call.get(3).as_str());
     Err(failure::raise(error))
 }
 
@@ -91,7 +94,7 @@ fn catch_errors(
     let Some(error) = failure::caught_error(&unwind) else {
         return Err(unwind);
     };
-    let kind = failure::attribute(error, "kind");
+    let kind = error_attribute(error, "kind");
     // An empty list catches no kind, as in Bolt.
     let is_meant = match call.get(0) {
         Value::Array(kinds) => kinds.contains(&kind),
@@ -113,7 +116,7 @@ fn sleep(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) ->
         return evaluator::raise("time interval must not be negative");
     }
     let time = parse_seconds("the time to sleep", call.get(0))?;
-    host.sleep(&call.location(), time)?;
+    pause_branch(host, &call.location(), time)?;
     Ok(Value::Undef)
 }
 
@@ -152,7 +155,7 @@ fn do_until(
             return Err(failure::plain_error("tutti/do-until-limit", msg));
         }
         if interval > Duration::ZERO {
-            host.sleep(&call.location(), interval)?;
+            pause_branch(host, &call.location(), interval)?;
         }
     }
     Ok(Value::Undef)
@@ -187,4 +190,23 @@ fn without_default_logging(
     call: CallArguments<'_>,
 ) -> EvalResult {
     evaluator.call_block(call.required_block(), [])
+}
+
+/// Pauses the branch; a preview shows the pause.
+pub(super) fn pause_branch(
+    host: &PlanHost<'_>,
+    place: &SourceLocation,
+    time: Duration,
+) -> EvalResult<()> {
+    if let Some(preview) = &host.preview {
+        let effect = PreviewedEffect {
+            function: "ctrl::sleep",
+            object: &format!("{} s", time.as_secs_f64()),
+            ..PreviewedEffect::default()
+        };
+        return preview.show_effect(host, place, &effect, false).map(drop);
+    }
+    let arguments = json!({"ms": time.as_millis().to_string()});
+    host.step("sleep", place, arguments, StepWork::Sleep(time))?;
+    Ok(())
 }

@@ -8,8 +8,9 @@ use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, so
 use evaluator::{EvalResult, Evaluator};
 use pcore::{Binary, Value};
 
+use super::plan_function::PlanFunctionBody;
 use super::transfer::{FILE_FOLDERS, absent_file_error, find};
-use super::{PlanFunctionBody, unsupported};
+use super::unsupported;
 use crate::host::PlanHost;
 
 const NAME: &[FunctionDispatch] = &[FunctionDispatch::host(&[one("String[1]", "filename")])];

@@ -7,7 +7,7 @@ use evaluator::{EvalResult, Evaluator, SourceLocation};
 use pcore::{Type, Value};
 use serde_json::{Map, json};
 
-use super::PlanFunctionBody;
+use super::plan_function::PlanFunctionBody;
 use crate::host::PlanHost;
 use crate::json;
 

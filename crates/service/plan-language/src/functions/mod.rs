@@ -15,6 +15,7 @@ mod messages;
 mod new_target;
 mod parallel;
 mod plan;
+mod plan_function;
 mod prompts;
 mod puppetdb;
 mod target_state;
@@ -27,7 +28,7 @@ mod unsupported;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use evaluator::function::{CallArguments, FunctionDoc, FunctionSpec, NativeFunction};
+use evaluator::function::{FunctionDoc, FunctionSpec, NativeFunction};
 use evaluator::{CodeBlock, EvalResult, Evaluator};
 use pcore::Value;
 
@@ -37,21 +38,11 @@ pub(crate) use self::construct::construct;
 pub(crate) use self::messages::log;
 pub(crate) use self::parallel::await_all;
 pub(crate) use self::plan::run_named_plan;
+pub(crate) use self::plan_function::PlanFunctionBody;
+use self::plan_function::{PlanFunction, PlanFunctionGroup};
 pub(crate) use self::task_refusals::refused_task_error;
 use crate::host::PlanHost;
 use crate::objects::{PlanFuture, PlanTarget, ResultSet};
-
-/// The implementation of a function.
-pub(crate) type PlanFunctionBody =
-    fn(&PlanHost<'_>, &mut Evaluator<'_>, CallArguments<'_>) -> EvalResult;
-
-/// A function of plans.
-pub(crate) struct PlanFunction {
-    pub(crate) native: NativeFunction,
-    pub(crate) run: PlanFunctionBody,
-}
-
-type PlanFunctionGroup = &'static [(FunctionSpec, PlanFunctionBody)];
 
 const FAMILIES: &[PlanFunctionGroup] = &[
     prompts::FUNCTIONS,

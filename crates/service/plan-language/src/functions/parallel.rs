@@ -14,8 +14,9 @@ use evaluator::{
 use pcore::{Hash, Value};
 use plans::{BranchId, BranchResult, PlanBranch};
 
-use super::PlanFunctionBody as RunFn;
 use super::action_options::parse_seconds;
+use super::plan_function::PlanFunctionBody as RunFn;
+use crate::error_object::error_object;
 use crate::failure;
 use crate::host::PlanHost;
 use crate::objects::PlanFuture;
@@ -162,7 +163,7 @@ fn check_result(
             }
             details.insert("line", Value::Int(place.line.into()));
             details.insert("result_string", text.as_str());
-            let error = failure::error_object("bolt/invalid-plan-result", &msg, details, None);
+            let error = error_object("bolt/invalid-plan-result", &msg, details, None);
             Err(EvalError {
                 code: INVALID_RESULT,
                 ..EvalError::without_location(msg).with_payload(error)

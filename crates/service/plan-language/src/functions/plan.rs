@@ -10,7 +10,8 @@ use evaluator::{EvalResult, EvaluationHost as _, Evaluator};
 use pcore::{Hash, Type, TypeKind, Value};
 use serde_json::json;
 
-use super::{PlanFunctionBody, action_options};
+use super::action_options;
+use super::plan_function::PlanFunctionBody;
 use crate::failure;
 use crate::host::PlanHost;
 use crate::yaml::{self, YamlProgram};

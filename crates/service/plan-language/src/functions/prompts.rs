@@ -9,7 +9,8 @@ use pcore::Value;
 use plans::{PlanEventMessage, StepWork};
 use serde_json::{Map, Value as Json, json};
 
-use super::PlanFunctionBody;
+use super::plan_function::PlanFunctionBody;
+use crate::error_object::error_from_json;
 use crate::failure;
 use crate::host::PlanHost;
 use crate::objects::UnknownResult;
@@ -63,7 +64,7 @@ fn ask(
     };
     let outcome = host.step("prompt", &call.location(), arguments, StepWork::Ask(told))?;
     if !outcome.ok {
-        return Err(failure::raise(failure::error_from_json(&outcome.value)));
+        return Err(failure::raise(error_from_json(&outcome.value)));
     }
     Ok(match &*outcome.value {
         Json::String(answer) => answer.clone(),

@@ -11,7 +11,8 @@ use pcore::{Hash, Value};
 use plans::{LocalEffect, StepOutcome, StepWork};
 use serde_json::{Value as Json, json};
 
-use super::PlanFunctionBody;
+use super::plan_function::PlanFunctionBody;
+use crate::error_object::error_from_json;
 use crate::host::PlanHost;
 use crate::world::{NodeQueries, PlanOwner};
 use crate::{failure, json as data};
@@ -115,7 +116,7 @@ fn ask(host: &PlanHost<'_>, call: &CallArguments<'_>, query: Json) -> EvalResult
     let outcome = host.step("query", &call.location(), arguments, work)?;
     match outcome.ok {
         true => Ok(Value::from_json(&outcome.value)),
-        false => Err(failure::raise(failure::error_from_json(&outcome.value))),
+        false => Err(failure::raise(error_from_json(&outcome.value))),
     }
 }
 

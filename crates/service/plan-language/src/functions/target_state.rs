@@ -9,7 +9,8 @@ use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, op
 use evaluator::{EvalResult, Evaluator};
 use pcore::{Hash, Value};
 
-use super::{PlanFunctionBody, targets};
+use super::plan_function::PlanFunctionBody;
+use super::targets;
 use crate::failure;
 use crate::host::PlanHost;
 use crate::objects::PlanTarget;

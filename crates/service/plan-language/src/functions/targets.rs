@@ -15,8 +15,9 @@ use pcore::{Type, Value};
 use plans::{LocalEffect, StepOutcome, StepWork};
 use serde_json::{Value as Json, json};
 
-use super::PlanFunctionBody;
+use super::plan_function::PlanFunctionBody;
 use crate::defaults::{TARGETS_DEPTH, TARGETS_MAX};
+use crate::error_object::error_from_json;
 use crate::failure;
 use crate::host::PlanHost;
 use crate::objects::{PlanTarget, UnknownResult};
@@ -332,7 +333,7 @@ fn ask(
     }));
     let outcome = host.step("targets", place, arguments, work)?;
     if !outcome.ok {
-        return Err(failure::raise(failure::error_from_json(&outcome.value)));
+        return Err(failure::raise(error_from_json(&outcome.value)));
     }
     let names = outcome.value.as_array().into_iter().flatten();
     Ok(names.filter_map(Json::as_str).map(str::to_owned).collect())

@@ -13,8 +13,10 @@ use serde_json::{Map, Value as Json, json};
 
 use super::action::{PlanAction, finish_action, parameters};
 use super::action_options::PlanActionOptions;
+use super::plan_function::PlanFunctionBody;
 use super::task_refusals::as_mistake;
-use super::{PlanFunctionBody, targets, transfer};
+use super::{targets, transfer};
+use crate::error_object::error_object;
 use crate::failure;
 use crate::host::PlanHost;
 use crate::objects::{PlanTarget, ResultSet, TaskResult};
@@ -196,7 +198,7 @@ fn run_task_with(
 
 /// The failed result of a target with wrong parameters.
 fn mistake_result(target: &PlanTarget, error: &EvalError) -> TaskResult {
-    let error = failure::error_object(
+    let error = error_object(
         "puppetlabs.tasks/exception-error",
         &error.message,
         Hash::new(),

@@ -8,6 +8,7 @@ use evaluator::{EvalError, EvalResult, EvalUnwind, EvaluationHost as _, SourceLo
 use pcore::{StructElement, Type, Value, describe_parameters};
 use serde_json::{Map, Value as Json, json};
 
+use crate::error_object::error_from_json;
 use crate::failure;
 use crate::host::PlanHost;
 
@@ -49,7 +50,7 @@ pub(crate) fn refused_task_error(
                 host.run.launch.environment
             ),
         ),
-        _ => failure::raise(failure::error_from_json(error)),
+        _ => failure::raise(error_from_json(error)),
     }
 }
 

@@ -18,7 +18,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::action::PlanAction;
 use super::action_options::PlanActionOptions;
-use super::{PlanFunctionBody, targets};
+use super::plan_function::PlanFunctionBody;
+use super::targets;
 use crate::defaults::UPLOAD_BYTES;
 use crate::failure;
 use crate::host::PlanHost;

@@ -5,7 +5,7 @@
 use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, any};
 use evaluator::{EvalResult, EvalUnwind, Evaluator};
 
-use super::PlanFunctionBody;
+use super::plan_function::PlanFunctionBody;
 use crate::failure;
 use crate::host::PlanHost;
 

@@ -8,9 +8,11 @@ mod result;
 mod result_set;
 mod target;
 mod unknown;
+mod unknown_steps;
 
 pub(crate) use future::PlanFuture;
 pub(crate) use result::TaskResult;
 pub(crate) use result_set::ResultSet;
 pub(crate) use target::PlanTarget;
-pub(crate) use unknown::{PreviewStepNumbers, UnknownResult, step_names, steps_in, steps_in_all};
+pub(crate) use unknown::{PreviewStepNumbers, UnknownResult, step_names};
+pub(crate) use unknown_steps::{steps_in, steps_in_all};

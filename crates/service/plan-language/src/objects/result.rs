@@ -5,11 +5,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use pcore::{Hash, PuppetObject, Type, Value};
+use pcore::{Hash, ObjectInstance, PuppetObject, Type, TypeKind, Value};
 use serde_json::{Value as Json, json};
 
-use super::{PlanTarget, UnknownResult};
-use crate::failure;
+use super::target::PlanTarget;
+use super::unknown::UnknownResult;
+use crate::error_object::{error_from_json, error_object};
 use crate::{json, types};
 
 /// The language's `Result` or `ApplyResult`.
@@ -49,8 +50,8 @@ impl TaskResult {
             value.insert(SENSITIVE, Value::sensitive(secret));
         }
         let error = (!ok).then(|| match told["value"].get(ERROR) {
-            Some(error) => failure::error_from_json(error),
-            None => failure::error_object(
+            Some(error) => error_from_json(error),
+            None => error_object(
                 "puppetlabs.tasks/task-error",
                 "the node gave no result",
                 Hash::new(),
@@ -92,7 +93,7 @@ impl TaskResult {
     /// Creates a result as `Result.new` does.
     pub(crate) fn constructed(target: PlanTarget, value: Hash) -> Self {
         let error = value.get_str(ERROR).filter(|error| !error.is_undef());
-        let error = error.map(failure::error_from_value);
+        let error = error.map(error_from_value);
         Self {
             error,
             ..Self::from_hash(target, "action", None, value)
@@ -303,5 +304,16 @@ impl PuppetObject for TaskResult {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+/// The `Error` object of the `_error` in a result's value, with exactly the attributes given there.
+fn error_from_value(error: &Value) -> Value {
+    match (error, Type::error().kind()) {
+        (Value::Hash(given), TypeKind::Object(of)) => {
+            Value::Object(Arc::new(ObjectInstance::new(of, Hash::clone(given))))
+        }
+        (Value::Object(_), _) => error.clone(),
+        _ => error_from_json(&json::to_display_json(error)),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use pcore::{Hash, ObjectError, PuppetObject, Type, Value};
 
-use super::TaskResult;
+use super::result::TaskResult;
 use crate::types;
 
 /// The language's `ResultSet`. Cheap to clone.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use pcore::{Hash, PuppetObject, Type, Value};
 
-use super::UnknownResult;
+use super::unknown::UnknownResult;
 use crate::types;
 
 /// A node, given by certname or by a URI such as `ssh://user@host:22`.

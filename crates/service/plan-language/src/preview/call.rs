@@ -8,7 +8,7 @@ use evaluator::function::CallArguments;
 use evaluator::{EvalResult, EvalUnwind, Evaluator};
 use pcore::Value;
 
-use super::{PreviewBranch, UnknownArguments};
+use super::branch::{PreviewBranch, UnknownArguments};
 use crate::functions::PlanFunctionBody;
 use crate::host::PlanHost;
 

@@ -5,8 +5,9 @@
 use evaluator::{EvalResult, SourceLocation};
 use serde_json::{Value as Json, json};
 
+use super::branch::{PreviewBranch, PreviewTally};
+use super::site;
 use super::task::{self, CheckedTask};
-use super::{PreviewBranch, PreviewTally, site};
 use crate::defaults::{PREVIEW_PARAMETERS_BYTES, PREVIEW_TARGETS};
 use crate::functions::PlanAction;
 use crate::host::PlanHost;

@@ -6,7 +6,8 @@
 use evaluator::{EvalResult, EvalUnwind};
 use serde_json::{Value as Json, json};
 
-use super::{PreviewBranch, PreviewTally, site};
+use super::branch::{PreviewBranch, PreviewTally};
+use super::site;
 use crate::host::PlanHost;
 use crate::{failure, functions};
 

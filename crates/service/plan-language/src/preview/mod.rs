@@ -5,97 +5,23 @@
 //! the effect that they would come from. Invariant: an effect that is not marked as depending on a
 //! result is the same whatever that result is, provided that the effects before it succeed.
 
+mod branch;
 mod call;
 mod effect;
 mod finish;
 mod task;
-
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 
 use evaluator::{EvalResult, SourceLocation, UnknownValues};
 use pcore::Value;
 use plans::{PlanEventMessage, StepWork};
 use serde_json::{Map, Value as Json, json};
 
+pub(crate) use self::branch::{PreviewBranch, PreviewTally};
 pub(crate) use self::call::call;
 pub(crate) use self::effect::{PreviewedAction, PreviewedEffect};
 pub(crate) use self::finish::finish_preview;
-pub(crate) use self::task::parse_task_name as task_name;
 use crate::host::PlanHost;
 use crate::objects::{PreviewStepNumbers, UnknownResult, step_names, steps_in_all};
-
-/// The state of one branch of a preview.
-pub(crate) struct PreviewBranch {
-    pub(crate) kind: plans::PlanPreviewMode,
-    /// The results on which the control flow has depended so far.
-    decided: RefCell<PreviewStepNumbers>,
-    /// The unknown arguments of the plan function that is being called.
-    unknown_arguments: RefCell<UnknownArguments>,
-}
-
-/// The unknown arguments of a plan function.
-#[derive(Default)]
-struct UnknownArguments {
-    steps: PreviewStepNumbers,
-    /// Names of the task parameters with unknown values.
-    names: BTreeSet<String>,
-    /// True if even the set of parameters is unknown.
-    all: bool,
-}
-
-/// Counters and decisions that all branches of a preview share.
-#[derive(Default)]
-pub(crate) struct PreviewTally {
-    effects: Cell<u32>,
-    sent: Cell<u32>,
-    depending: Cell<u32>,
-    maybe: Cell<u32>,
-    decisions: Cell<u32>,
-    /// The results on which the control flow of any branch has depended.
-    decided: RefCell<PreviewStepNumbers>,
-}
-
-impl PreviewBranch {
-    /// Creates the state of a branch whose start depended on `decided`.
-    pub(crate) fn new(kind: plans::PlanPreviewMode, decided: PreviewStepNumbers) -> Self {
-        Self {
-            kind,
-            decided: RefCell::new(decided),
-            unknown_arguments: RefCell::default(),
-        }
-    }
-
-    pub(crate) fn decided(&self) -> PreviewStepNumbers {
-        self.decided.borrow().clone()
-    }
-
-    /// Marks all following effects of this branch as possibly depending on these results.
-    pub(crate) fn add_deciding(&self, steps: &PreviewStepNumbers) {
-        self.decided.borrow_mut().extend(steps);
-    }
-
-    /// Adds an argument of the plan function that is being called.
-    pub(crate) fn add_given(&self, value: &Value) {
-        self.unknown_arguments.borrow_mut().add(value);
-    }
-}
-
-impl UnknownArguments {
-    fn of(arguments: &[Value]) -> Self {
-        let mut given = Self::default();
-        arguments.iter().for_each(|it| given.add(it));
-        given
-    }
-
-    fn add(&mut self, value: &Value) {
-        self.steps.extend(steps_in_all([value]));
-        self.all |= value.is_unknown();
-        let entries = value.as_hash().into_iter().flat_map(|hash| hash.iter());
-        let unknown = entries.filter(|(_, value)| value.has_unknown());
-        self.names.extend(unknown.map(|(key, _)| key.to_string()));
-    }
-}
 
 impl PlanHost<'_> {
     /// Marks the rest of this branch as depending on these results, and so any branch that reads

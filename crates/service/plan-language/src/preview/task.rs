@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use environments::{ParamProblem, TaskMetadata, validate_params};
 use evaluator::{EvalResult, SourceLocation};
 use jobs::RunJobError;
-use pxp::task::{TaskName, TaskNameError};
 use serde_json::{Map, Value as Json, json};
 
 use crate::failure;
@@ -94,12 +93,4 @@ fn problems(
     let mut problems = validate_params(metadata, params).err().unwrap_or_default();
     problems.retain(is_certain);
     problems
-}
-
-/// Parses the name of a task; the error is the one that the plan gets.
-pub(crate) fn parse_task_name(text: &str) -> Result<TaskName, Json> {
-    text.parse().map_err(|error: TaskNameError| {
-        let msg = format!("`{text}` is not a task's name: {error}");
-        json!({"kind": "bolt/unknown-task", "msg": msg, "details": {}})
-    })
 }

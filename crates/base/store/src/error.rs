@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::OlderHistory;
+use crate::history_mark::OlderHistory;
 use crate::migrations::MigrateError;
 use crate::value::ColumnError;
 

@@ -10,33 +10,13 @@
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use crate::StoreError;
 use crate::defaults::HISTORY_MARK_INTERVAL;
+use crate::history_mark::{HistoryMark, OlderHistory};
 use crate::ledger::NumberLedger;
-use crate::older_history::OlderHistory;
 use crate::{HistoryFileError, OpenStoreError};
-
-/// A position in the history of a database.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HistoryMark {
-    /// Random identity of the database, which its copies share.
-    pub identity: String,
-    /// Number of starts of server processes so far.
-    pub epoch: i64,
-    /// Number of commits made so far.
-    pub commits: i64,
-    /// Number of the last job.
-    pub job: i64,
-    /// Id of the last event.
-    pub event: i64,
-    /// Number of the last entry of the audit chain.
-    pub audit: i64,
-    /// Time of this mark in milliseconds since 1970; 0 if it is not known.
-    pub at_ms: i64,
-}
 
 /// The last commit of this process, and the mark beside the database.
 #[derive(Debug)]

@@ -11,6 +11,7 @@
 mod access_settings;
 mod agents;
 mod audit;
+mod audit_row;
 mod batch;
 mod change;
 mod check_ins;
@@ -28,6 +29,7 @@ mod error;
 mod events;
 mod groups;
 mod history;
+mod history_mark;
 mod inventory;
 mod job_order;
 mod jobs;
@@ -43,6 +45,7 @@ mod plan_jobs;
 mod plan_journal;
 mod plan_runs;
 mod plan_step_list;
+mod plan_step_row;
 mod postgres;
 mod prune;
 mod request;
@@ -68,7 +71,8 @@ mod webhooks;
 mod write;
 mod writing;
 
-pub use audit::{AuditFilter, AuditRow, NewAudit};
+pub use audit::AuditFilter;
+pub use audit_row::{AuditRow, NewAudit};
 pub use change::{
     BatchChange, ChangeResult, DetailsChange, EventChange, JobChange, JobRunChange, RunChange,
 };
@@ -83,7 +87,7 @@ pub use database_survey::{ConnectionEncryption, DatabaseSurvey, IntegrityCheck, 
 pub use error::{HistoryFileError, OpenStoreError, SharedCause, StoreError};
 pub use events::EventRow;
 pub use groups::GroupRow;
-pub use history::HistoryMark;
+pub use history_mark::{HistoryMark, OlderHistory};
 pub use inventory::{InventoryFacts, InventoryNodeRow, InventoryReportRow};
 pub use job_order::JobOrder;
 pub use jobs::{
@@ -92,26 +96,26 @@ pub use jobs::{
 pub use migrations::MigrateError;
 pub use node_groups::NodeGroupRow;
 pub use number::{InvalidJobNumber, JobNumber};
-pub use older_history::{AcceptedHistory, OlderHistory};
+pub use older_history::AcceptedHistory;
 pub use page::ListPage;
 pub use passwords::PasswordResetRow;
-pub use plan_events::{NewPlanEvent, PlanEventRow};
+pub use plan_events::PlanEventRow;
 pub use plan_jobs::{
     NewPlanJob, PlanJobFilter, PlanJobRow, PlanOutcome, PlanStepState, RunningPlanRow,
 };
-pub use plan_journal::{
-    AwaitedAnswer, NewPlanStep, PlanAnswer, PlanChange, PlanJournalWrite, PlanStepEnd, PlanStepKey,
-    PlanStepRow,
-};
+pub use plan_journal::PlanAnswer;
 pub use plan_runs::PlanRunRow;
 pub use plan_step_list::{PlanQuestionRow, PlanStepListRow};
+pub use plan_step_row::{AwaitedAnswer, NewPlanStep, PlanStepEnd, PlanStepKey, PlanStepRow};
 pub use prune::PrunedRows;
 pub use roles::{GrantRow, RoleRow};
 pub use run_names::{RunFilter, RunListOrder};
 pub use run_secrets::RunSecret;
 pub use runs::RunRow;
-pub use schedule_row::{NewSchedule, ScheduleEdit, ScheduleProgress, ScheduleRow, SlotRow};
-pub use schedule_slots::{LaunchedJob, OpenSlot, SlotClaim, SlotKey};
+pub use schedule_row::{
+    LaunchedJob, NewSchedule, ScheduleEdit, ScheduleProgress, ScheduleRow, SlotRow,
+};
+pub use schedule_slots::{OpenSlot, SlotClaim};
 pub use schedules::{ScheduleFilter, ScheduleOrder};
 pub use store::Store;
 pub use task_targets::TaskTargetRow;
@@ -123,7 +127,10 @@ pub use webhooks::{WebhookChange, WebhookProgress, WebhookRow};
 pub use writing::audit::{AUDIT_VERSION, AuditPosition};
 pub use writing::events::NewEvent;
 pub use writing::jobs::NewJob;
+pub use writing::plan_events::NewPlanEvent;
+pub use writing::plan_journal::{PlanChange, PlanJournalWrite};
 pub use writing::runs::NewRun;
+pub use writing::slots::SlotKey;
 
 /// Every SQL text of the crate, for the test that prepares each one on both engines.
 #[doc(hidden)]
@@ -159,13 +166,18 @@ pub fn every_statement() -> Vec<&'static str> {
         agents::STATEMENTS,
         connected_nodes::STATEMENTS,
         audit::STATEMENTS,
-        older_history::STATEMENTS,
         prune::STATEMENTS,
         schedules::STATEMENTS,
         schedule_slots::STATEMENTS,
         ledger::STATEMENTS,
+        writing::audit::STATEMENTS,
+        writing::history::STATEMENTS,
         writing::jobs::STATEMENTS,
+        writing::plan_events::STATEMENTS,
+        writing::plan_journal::STATEMENTS,
+        writing::plan_steps::STATEMENTS,
         writing::runs::STATEMENTS,
+        writing::slots::STATEMENTS,
         webhooks::STATEMENTS,
         writing::events::STATEMENTS,
     ]

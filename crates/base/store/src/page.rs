@@ -1,6 +1,6 @@
 //! Parts of lists, [`ListPage`], and their order, [`ordered_statement`].
 
-use crate::value::{SqlValue, ToValues};
+use crate::value::{SqlValue, ToValues, to_sql_count};
 
 /// A part of a list, by offset and limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,10 +18,6 @@ impl<'a> ToValues<'a> for ListPage {
         let limit = self.limit.map_or(i64::MAX, to_sql_count);
         values.extend([limit, to_sql_count(self.offset)].map(SqlValue::Int));
     }
-}
-
-pub(crate) fn to_sql_count(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// The statement of an order, ascending or descending; for an order that is not listed, that of the

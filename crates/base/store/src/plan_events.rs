@@ -5,24 +5,9 @@
 
 use crate::StoreError;
 use crate::rows::row;
-use crate::statement::SqlStatement;
 use crate::store::Store;
 use crate::value::values;
-
-row! {
-    /// An event of a plan job that is not written yet.
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct NewPlanEvent {
-        /// Type of the event, such as `task_start`, `out_message` or `plan_finished`.
-        pub kind: String,
-        /// Time of the event in milliseconds since 1970.
-        pub at_ms: i64,
-        /// Details of the event, as JSON.
-        pub details: String,
-        /// Text shown to users.
-        pub message: String,
-    } write columns new_columns
-}
+use crate::writing::plan_events::{NewPlanEvent, insert_statements};
 
 row! {
     /// A stored event of a plan job.
@@ -43,15 +28,6 @@ row! {
     } read select events from "plan_events"
 }
 
-const TAKE: &str = "UPDATE plan_counters SET last = last + 1 WHERE name = 'event' \
-     AND EXISTS (SELECT 1 FROM plan_jobs WHERE number = $1 AND state = 'running')";
-const INSERT: &str = concat!(
-    "INSERT INTO plan_events (id, plan_job, ",
-    new_columns!(),
-    ") SELECT c.last, p.number, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS TEXT), \
-     CAST($5 AS TEXT) FROM plan_counters c, plan_jobs p \
-     WHERE c.name = 'event' AND p.number = $1 AND p.state = 'running'"
-);
 const FROM: &str = events!("WHERE plan_job = $1 AND id >= $2 ORDER BY id LIMIT $3");
 const ONE: &str = events!("WHERE id = $1");
 
@@ -62,15 +38,7 @@ const TOLD: &str = events!(
 );
 const LAST_ID: &str = "SELECT last FROM plan_counters WHERE name = 'event'";
 
-pub(crate) const STATEMENTS: &[&str] = &[TAKE, INSERT, FROM, ONE, TOLD, LAST_ID];
-
-/// The statements of an event, which write nothing if the plan job is over.
-pub(crate) fn insert_statements(plan_job: i64, event: &NewPlanEvent) -> [SqlStatement<'_>; 2] {
-    [
-        SqlStatement::new(TAKE, values![plan_job]),
-        SqlStatement::new(INSERT, values![plan_job, event]),
-    ]
-}
+pub(crate) const STATEMENTS: &[&str] = &[FROM, ONE, TOLD, LAST_ID];
 
 // === impl Store ===
 

@@ -5,14 +5,15 @@
 //! transaction, and so are the cut of a failed plan's journal and the restart of the plan.
 
 use crate::StoreError;
-use crate::plan_events::{self, NewPlanEvent};
 use crate::plan_jobs::{self, NewPlanJob, PlanOutcome};
-use crate::plan_journal::{PlanChange, PlanStepKey};
+use crate::plan_step_row::PlanStepKey;
 use crate::rows::row;
-use crate::schedule_slots::SlotKey;
 use crate::statement::SqlStatement;
 use crate::store::Store;
 use crate::value::values;
+use crate::writing::plan_events::{self, NewPlanEvent};
+use crate::writing::plan_journal::PlanChange;
+use crate::writing::slots::SlotKey;
 
 row! {
     /// A plan of this server that is not over.

@@ -4,7 +4,7 @@
 //! be large or secret.
 
 use crate::page::ListPage;
-use crate::plan_journal::{AwaitedAnswer, PlanStepKey};
+use crate::plan_step_row::{AwaitedAnswer, PlanStepKey};
 use crate::rows::row;
 use crate::store::Store;
 use crate::value::{ToValues as _, values};

@@ -4,7 +4,6 @@
 //! it; it is deleted when that plan ends successfully, and with the job. A failed plan may be
 //! resumed later, so its secrets stay until its jobs are deleted.
 
-use crate::change::RunChange;
 use crate::rows::row;
 use crate::statement::SqlStatement;
 use crate::store::Store;
@@ -17,15 +16,10 @@ row! {
     pub struct RunSecret {
         /// Certname of the node.
         pub certname: String,
-        /// The sealed output, as in [`RunChange::sealed`].
+        /// The sealed output, as in [`RunChange::sealed`](crate::RunChange::sealed).
         pub sealed: Vec<u8>,
     } read select secrets from "runs"
 }
-
-/// Applied only if the transition was, which is recognized by its mark.
-const KEEP: &str = "UPDATE runs SET sealed = $4 WHERE job = $1 AND certname = $2 \
-     AND latest_event_id = $3 AND EXISTS (SELECT 1 FROM plan_steps s JOIN plan_jobs p \
-     ON p.number = s.plan_job WHERE s.job = $1 AND p.state <> 'success')";
 
 const READ: &str = secrets!(
     "WHERE job = $1 AND certname >= $2 AND certname <= $3 AND sealed IS NOT NULL ORDER BY certname"
@@ -36,14 +30,7 @@ const FORGET: &str = "UPDATE runs SET sealed = NULL WHERE sealed IS NOT NULL AND
      (SELECT s.job FROM plan_steps s JOIN plan_jobs p ON p.number = s.plan_job \
      WHERE s.plan_job = $1 AND p.state = 'running')";
 
-pub(crate) const STATEMENTS: &[&str] = &[KEEP, READ, FORGET];
-
-/// Writes the secret that came with the end of a run.
-pub(crate) fn insert_secret_statement(change: &RunChange, mark: i64) -> Option<SqlStatement<'_>> {
-    let sealed = change.sealed.as_deref()?;
-    let values = values![change.job, change.certname, mark, sealed];
-    Some(SqlStatement::new(KEEP, values))
-}
+pub(crate) const STATEMENTS: &[&str] = &[READ, FORGET];
 
 /// Deletes all secrets of the runs of this plan.
 pub(crate) fn delete_secrets_statement(plan_job: i64) -> SqlStatement<'static> {

@@ -5,8 +5,9 @@
 
 use std::fmt;
 
+use crate::JobNumber;
 use crate::rows::row;
-use crate::schedule_slots::LaunchedJob;
+use crate::value::{ColumnError, ColumnReader, FromRow};
 
 row! {
     /// A scheduled job that is not written yet.
@@ -101,6 +102,15 @@ row! {
         LEFT JOIN schedule_plan_launches p ON p.schedule = s.id AND p.slot_ms = s.last_slot_ms"
 }
 
+/// The job that was started for a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaunchedJob {
+    /// The job of a task or a Puppet run.
+    Job(JobNumber),
+    /// The number of the plan job.
+    Plan(i64),
+}
+
 row! {
     /// A claimed slot of a schedule.
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,5 +143,27 @@ impl fmt::Debug for ScheduleEdit {
             .field("timetable", &self.timetable)
             .field("advance", &self.advance)
             .finish_non_exhaustive()
+    }
+}
+
+/// From the columns of both tables, of which at most one contains a number.
+impl FromRow for Option<LaunchedJob> {
+    const COUNT: usize = 2;
+
+    fn read(columns: &mut ColumnReader<'_>) -> Result<Self, ColumnError> {
+        let (job, plan_job): (Option<_>, Option<_>) = FromRow::read(columns)?;
+        Ok(job
+            .map(LaunchedJob::Job)
+            .or(plan_job.map(LaunchedJob::Plan)))
+    }
+}
+
+/// Prints the number of the job.
+impl fmt::Display for LaunchedJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Job(number) => write!(f, "{number}"),
+            Self::Plan(number) => write!(f, "{number}"),
+        }
     }
 }

@@ -4,35 +4,14 @@
 //! one job or plan job, since the transaction of that job writes [`SlotKey`] into a table in which
 //! it is unique.
 
-use std::fmt;
-
 use crate::defaults::SCHEDULE_SLOTS;
 use crate::rows::row;
-use crate::schedule_row::ScheduleProgress;
+use crate::schedule_row::{LaunchedJob, ScheduleProgress};
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, ColumnReader, FromRow, values};
+use crate::value::values;
+use crate::writing::slots::SlotKey;
 use crate::{JobNumber, StoreError};
-
-row! {
-    /// Identity of a slot of a schedule.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    pub struct SlotKey {
-        /// Number of the schedule.
-        pub schedule: i64,
-        /// Time of the slot by the timetable in milliseconds since 1970, before any spread.
-        pub slot_ms: i64,
-    } read write
-}
-
-/// The job that was started for a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LaunchedJob {
-    /// The job of a task or a Puppet run.
-    Job(JobNumber),
-    /// The number of the plan job.
-    Plan(i64),
-}
 
 /// A slot that is about to be claimed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,12 +65,6 @@ const END: &str = "UPDATE schedule_slots SET ended = 1, error = $3 \
      WHERE schedule = $1 AND slot_ms = $2 AND ended = 0";
 const OPEN: &str = open_slots!("WHERE t.ended = 0 ORDER BY t.schedule, t.slot_ms");
 const JOB: &str = "SELECT job FROM schedule_launches WHERE schedule = $1 AND slot_ms = $2";
-/// Runs in the transaction of the job.
-const LAUNCH: &str = "INSERT INTO schedule_launches (schedule, slot_ms, job) VALUES ($1, $2, $3)";
-/// Runs in the transaction of the plan job, after its row was inserted.
-const LAUNCH_PLAN: &str = "INSERT INTO schedule_plan_launches (schedule, slot_ms, plan_job) \
-     VALUES ($1, $2, (SELECT last FROM plan_counters WHERE name = 'job'))";
-
 pub(crate) const STATEMENTS: &[&str] = &[
     CLAIM,
     CLAIMED,
@@ -102,8 +75,6 @@ pub(crate) const STATEMENTS: &[&str] = &[
     END,
     OPEN,
     JOB,
-    LAUNCH,
-    LAUNCH_PLAN,
 ];
 
 // === impl Store ===
@@ -162,39 +133,5 @@ impl Store {
     pub async fn job_of_slot(&self, slot: SlotKey) -> Result<Option<JobNumber>, StoreError> {
         self.execute_all([]).await?;
         self.query_one(JOB, values![slot]).await
-    }
-}
-
-impl SlotKey {
-    /// The statement that is written with the job.
-    pub(crate) fn launch_statement(self, job: JobNumber) -> SqlStatement<'static> {
-        SqlStatement::new(LAUNCH, values![self.schedule, self.slot_ms, job])
-    }
-
-    /// The statement that is written with the plan job that was numbered last.
-    pub(crate) fn launch_plan(self) -> SqlStatement<'static> {
-        SqlStatement::new(LAUNCH_PLAN, values![self.schedule, self.slot_ms])
-    }
-}
-
-/// From the columns of both tables, of which at most one contains a number.
-impl FromRow for Option<LaunchedJob> {
-    const COUNT: usize = 2;
-
-    fn read(columns: &mut ColumnReader<'_>) -> Result<Self, ColumnError> {
-        let (job, plan_job): (Option<_>, Option<_>) = FromRow::read(columns)?;
-        Ok(job
-            .map(LaunchedJob::Job)
-            .or(plan_job.map(LaunchedJob::Plan)))
-    }
-}
-
-/// Prints the number of the job.
-impl fmt::Display for LaunchedJob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Job(number) => write!(f, "{number}"),
-            Self::Plan(number) => write!(f, "{number}"),
-        }
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::change::{ChangeResult, JobRunChange};
 use crate::config::DatabaseTarget;
-use crate::older_history::OlderHistory;
+use crate::history_mark::OlderHistory;
 use crate::postgres::PostgresReader;
 use crate::request::{WriteRequest, WriterMessage};
 use crate::sqlite::SqliteReader;

@@ -13,8 +13,6 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type};
 
 use crate::JobNumber;
-use crate::page::to_sql_count;
-use crate::plan_journal::AwaitedAnswer;
 
 /// A parameter of a statement, or a column of a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,6 +104,11 @@ pub(crate) fn replace_nul(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(text)
     }
+}
+
+/// A count as the databases store it.
+pub(crate) fn to_sql_count(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 impl rusqlite::ToSql for SqlValue<'_> {
@@ -255,7 +258,6 @@ from_column! {
     u32: Int(int) => int.try_into().unwrap_or_default();
     bool: Int(int) => int != 0;
     JobNumber: Int(int) => Self::from_column(int);
-    AwaitedAnswer: Int(int) => Self::from_column(int);
     String: Text(text) => text.into_owned();
     Vec<u8>: Blob(bytes) => bytes.into_owned();
 }
@@ -318,7 +320,6 @@ to_int! {
     usize: count => i64::try_from(count).unwrap_or(i64::MAX);
     bool: is_set => i64::from(is_set);
     JobNumber: job => job.get();
-    AwaitedAnswer: asks => asks.to_column();
 }
 
 macro_rules! to_borrowed {

@@ -5,14 +5,13 @@
 //! the answer of an earlier one (a transition writes the id that its event will have, and the event
 //! is inserted only where that id is), so PostgreSQL gets a whole batch without waiting.
 
-use crate::audit::NewAudit;
+use crate::audit_row::NewAudit;
 use crate::change::{ChangeResult, JobRunChange};
 use crate::ledger::NumberLedger;
-use crate::older_history::HistoryAcceptance;
-use crate::run_secrets;
 use crate::statement::SqlStatement;
 use crate::writing::audit::{self, AuditPosition};
 use crate::writing::events::{self, NewEvent};
+use crate::writing::history::{self, HistoryAcceptance};
 use crate::writing::jobs::{self, NewJob};
 use crate::writing::runs;
 use crate::{JobNumber, StoreError};
@@ -75,7 +74,7 @@ impl StoreWrite {
             Self::InsertJob(job) => 4 + 2 * job.runs.len() + job.journal_statement_count(),
             Self::Commit(changes) => 2 * changes.len(),
             Self::Audit(entries) => entries.len(),
-            Self::AcceptHistory(_) => crate::older_history::STATEMENTS.len(),
+            Self::AcceptHistory(_) => history::STATEMENTS.len(),
             Self::Statements(steps) => steps.len(),
         }
     }
@@ -189,7 +188,7 @@ impl JobRunChange {
         let event = match self {
             Self::Run(change) => {
                 steps.push(runs::transition(change, mark)?);
-                steps.extend(run_secrets::insert_secret_statement(change, mark));
+                steps.extend(runs::insert_secret_statement(change, mark));
                 change.event.as_ref().inspect(|event| {
                     let certname = &change.certname;
                     steps.push(events::insert_after_run(event, mark, change.job, certname));

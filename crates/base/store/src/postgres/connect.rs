@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tokio_postgres::{Client, Statement};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::PostgresConnector;
+use super::connector::PostgresConnector;
 use super::holder::{self, DatabaseHolder, SessionId, SessionTakeover};
 use super::session::{self, SessionError, await_answer, await_answer_within};
 use crate::OpenStoreError;

@@ -5,6 +5,7 @@
 //! and a commit whose answer was lost is looked up, never guessed.
 
 mod connect;
+mod connector;
 mod errors;
 mod holder;
 mod migrate;
@@ -18,15 +19,14 @@ use deadpool_postgres::{
 };
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tokio_postgres_rustls::MakeRustlsConnect;
 
+use self::connector::PostgresConnector;
 use self::session::{SessionError, await_answer, await_answer_within};
-use self::tls::TlsOptions;
 use self::writer::PostgresWriter;
 use crate::defaults::{
     POSTGRES_CONNECT, POSTGRES_OPEN, POSTGRES_POOL_WAIT, POSTGRES_RETRY, WRITE_QUEUE,
 };
-use crate::older_history::OlderHistory;
+use crate::history_mark::OlderHistory;
 use crate::request::WriterMessage;
 use crate::value::{FromRow, SqlValue};
 use crate::{OpenStoreError, StoreConfig, StoreError};
@@ -45,8 +45,8 @@ impl PostgresReader {
         url: &str,
         settings: &StoreConfig,
     ) -> Result<(Self, mpsc::Sender<WriterMessage>, Option<OlderHistory>), OpenStoreError> {
-        let connector = connector(url)?;
-        let place = place(&connector.config);
+        let connector = PostgresConnector::from_url(url)?;
+        let place = connector.place();
         let (writer, older) =
             Box::pin(PostgresWriter::open(connector.clone(), &place, settings)).await?;
         let pool = pool(connector, &place, settings)?;
@@ -75,9 +75,9 @@ impl PostgresReader {
         url: &str,
         settings: &StoreConfig,
     ) -> Result<Self, OpenStoreError> {
-        let mut connector = connector(url)?;
+        let mut connector = PostgresConnector::from_url(url)?;
+        let place = connector.place();
         let config = &mut connector.config;
-        let place = place(config);
         let options = config.get_options().unwrap_or_default();
         let options = format!("{options} -c default_transaction_read_only=on");
         config.options(options.trim());
@@ -178,44 +178,4 @@ fn pool(
         .runtime(Runtime::Tokio1)
         .build()
         .map_err(|error| connect::engine_error(place, error))
-}
-
-/// Address, TLS and settings with which every connection is made.
-#[derive(Clone)]
-pub(crate) struct PostgresConnector {
-    pub(crate) config: tokio_postgres::Config,
-    pub(crate) tls: MakeRustlsConnect,
-}
-
-fn connector(url: &str) -> Result<PostgresConnector, OpenStoreError> {
-    let (options, url) = TlsOptions::extract_options(url)?;
-    let parsed = url.parse().map_err(|error: tokio_postgres::Error| {
-        let what = std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string);
-        OpenStoreError::InvalidUrl { what }
-    });
-    let mut config: tokio_postgres::Config = parsed?;
-    let tls = options.into_connector(&mut config)?;
-    session::configure(&mut config, &url);
-    if config.get_application_name().is_none() {
-        config.application_name("tutti");
-    }
-    Ok(PostgresConnector { config, tls })
-}
-
-/// Host and name of the database, without user and password.
-fn place(config: &tokio_postgres::Config) -> String {
-    use tokio_postgres::config::Host;
-    let hosts: Vec<String> = config
-        .get_hosts()
-        .iter()
-        .map(|host| match host {
-            Host::Tcp(name) => name.clone(),
-            Host::Unix(path) => path.display().to_string(),
-        })
-        .collect();
-    format!(
-        "PostgreSQL {}/{}",
-        hosts.join(","),
-        config.get_dbname().unwrap_or_default()
-    )
 }

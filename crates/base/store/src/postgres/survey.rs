@@ -4,8 +4,9 @@ use tokio_postgres::Client;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::connect::engine_error;
+use super::connector::PostgresConnector;
 use super::session::await_answer_within;
-use super::{PostgresReader, connector, holder, place};
+use super::{PostgresReader, holder};
 use crate::OpenStoreError;
 use crate::database_survey::{ConnectionEncryption, DatabaseSurvey, SchemaState};
 use crate::defaults::POSTGRES_OPEN;
@@ -20,8 +21,8 @@ const HAS_SCHEMA: &str = "SELECT to_regclass('schema_migrations') IS NOT NULL";
 impl PostgresReader {
     /// Surveys the database of a URL in one session, which ends before this returns.
     pub(crate) async fn survey(url: &str) -> Result<DatabaseSurvey, OpenStoreError> {
-        let connector = connector(url)?;
-        let place = place(&connector.config);
+        let connector = PostgresConnector::from_url(url)?;
+        let place = connector.place();
         let connecting = Box::pin(connector.config.connect(connector.tls.clone()));
         let (client, connection) = await_answer_within(POSTGRES_OPEN, connecting)
             .await

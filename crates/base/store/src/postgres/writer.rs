@@ -17,8 +17,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_postgres::{Client, Error};
 
-use super::PostgresConnector;
 use super::connect::{LinkError, LockedConnection};
+use super::connector::PostgresConnector;
 use super::holder::{SessionId, SessionTakeover};
 use super::session::{SessionError, await_answer, await_answer_within};
 use super::{errors, migrate};
@@ -27,8 +27,8 @@ use crate::defaults::{
     POSTGRES_HEARTBEAT, POSTGRES_LOCK, POSTGRES_PIPELINE, POSTGRES_RETRY, POSTGRES_SILENCE,
 };
 use crate::history::CommitHistory;
+use crate::history_mark::OlderHistory;
 use crate::ledger::{self, NumberLedger};
-use crate::older_history::OlderHistory;
 use crate::request::{WriteRequest, WriterMessage};
 use crate::statement::SqlStatement;
 use crate::value::FromRow;

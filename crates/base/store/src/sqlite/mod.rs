@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, watch};
 use self::readers::SqliteReaderPool;
 use self::writer::SqliteWriter;
 use crate::defaults::WRITE_QUEUE;
-use crate::older_history::OlderHistory;
+use crate::history_mark::OlderHistory;
 use crate::request::WriterMessage;
 use crate::value::{FromRow, SqlValue};
 use crate::{OpenStoreError, StoreConfig, StoreError};

@@ -6,7 +6,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::audit::{self, NewAudit};
+use crate::audit_row::{NewAudit, entry_columns};
 use crate::ledger::NumberLedger;
 use crate::statement::SqlStatement;
 use crate::value::{SqlValue, replace_nul, values};
@@ -24,6 +24,15 @@ pub struct AuditPosition {
     pub hash: [u8; 32],
 }
 
+const INSERT: &str = concat!(
+    "INSERT INTO audit (seq, version, ",
+    entry_columns!(),
+    ", prev, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
+     $17, $18, $19, $20, $21, $22)"
+);
+
+pub(crate) const STATEMENTS: &[&str] = &[INSERT];
+
 /// Appends one entry to the chain whose last entry is in the ledger.
 pub(crate) fn plan_append<'a>(
     entry: &'a NewAudit,
@@ -35,7 +44,7 @@ pub(crate) fn plan_append<'a>(
     let owned = |hash: [u8; 32]| SqlValue::Blob(hash.to_vec().into());
     let mut values = values![seq, AUDIT_VERSION, entry];
     values.extend([owned(prev), owned(hash)]);
-    steps.push(SqlStatement::new(audit::INSERT, values));
+    steps.push(SqlStatement::new(INSERT, values));
     (ledger.audit, ledger.audit_hash) = (seq, hash);
     AuditPosition { seq, hash }
 }

@@ -1,12 +1,12 @@
 //! The rows of jobs and of the states that jobs enter.
 
 use super::events::{self, NewEvent};
+use super::plan_journal::PlanJournalWrite;
+use super::plan_steps;
 use super::runs::{self, NewRun};
+use super::slots::SlotKey;
 use crate::change::{BatchChange, JobChange};
 use crate::ledger::NumberLedger;
-use crate::plan_jobs;
-use crate::plan_journal::PlanJournalWrite;
-use crate::schedule_slots::SlotKey;
 use crate::state_progress::{JOB_OVER, JOB_RUNNING, job_progress, run_progress};
 use crate::statement::SqlStatement;
 use crate::value::values;
@@ -164,7 +164,7 @@ pub(crate) fn plan_insert<'a>(
             mark.add_earlier_statements(plan_job, steps);
         }
         for step in
-            plan_jobs::join_statements(plan_job, number, job.task.as_deref(), job.created_ms)
+            plan_steps::join_statements(plan_job, number, job.task.as_deref(), job.created_ms)
         {
             steps.push(step);
         }

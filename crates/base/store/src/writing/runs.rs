@@ -43,7 +43,12 @@ const TRANSITION: &str = "UPDATE runs SET state = $3, progress = $4, \
 const SET_DETAILS: &str =
     "UPDATE runs SET details = $3 WHERE job = $1 AND certname = $2 AND state = 'running'";
 
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, TRANSITION, SET_DETAILS];
+/// Applied only if the transition was, which is recognized by its mark.
+const SET_SECRET: &str = "UPDATE runs SET sealed = $4 WHERE job = $1 AND certname = $2 \
+     AND latest_event_id = $3 AND EXISTS (SELECT 1 FROM plan_steps s JOIN plan_jobs p \
+     ON p.number = s.plan_job WHERE s.job = $1 AND p.state <> 'success')";
+
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, TRANSITION, SET_DETAILS, SET_SECRET];
 
 /// The statements of a new job's run.
 pub(crate) fn plan_insert<'a>(
@@ -109,4 +114,11 @@ pub(crate) fn transition(change: &RunChange, mark: i64) -> Result<SqlStatement<'
             change.duration_ms
         ],
     ))
+}
+
+/// Writes the secret that came with the end of a run.
+pub(crate) fn insert_secret_statement(change: &RunChange, mark: i64) -> Option<SqlStatement<'_>> {
+    let sealed = change.sealed.as_deref()?;
+    let values = values![change.job, change.certname, mark, sealed];
+    Some(SqlStatement::new(SET_SECRET, values))
 }

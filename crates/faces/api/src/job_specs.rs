@@ -12,9 +12,9 @@ use serde_json::Value;
 use store::JobNumber;
 
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::code;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::near_names::with_near_names;
 use crate::plans;
 use crate::refusals::{resolve_refusal, scope_refusal, submit_refusal};
@@ -81,6 +81,7 @@ fn run_job_error(error: RunJobError) -> ApiFailure {
             ApiError::invalid("params", text).with("params", problems_json(&problems))
         }
         RunJobError::NoopUnsupported(_) => ApiError::invalid("noop", text),
+        RunJobError::RunAs { .. } => ApiError::invalid("run_as", text),
         RunJobError::Flag(flag) => ApiError::invalid(flag.option, flag.problem),
         RunJobError::Limit(_) => ApiError::new(kinds::VALIDATION, text),
         RunJobError::Plan(error) => return plans::plan_job_error(error),

@@ -178,3 +178,26 @@ async fn mistakes_are_named_with_their_place() {
     }
     assert_eq!(world.ok("/orchestrator/v1/jobs").await["items"], json!([]));
 }
+
+#[tokio::test]
+async fn name_that_no_user_can_have_is_refused_with_its_place() {
+    let world = World::new().await;
+    write_shim(&world);
+    world.nodes(1, &crate::agents::Manner::default());
+    for user in ["", "-x", "a b", "root:wheel"] {
+        let body = json!({
+            "type": "command", "params": {"command": "id"}, "scope": {"nodes": ["a"]},
+            "run_as": user,
+        });
+        let path = "/orchestrator/v1/command/action";
+        let refused = world.post(path, body.to_string()).await;
+        assert_eq!(
+            refused.status,
+            StatusCode::BAD_REQUEST,
+            "{user:?}: {}",
+            refused.text()
+        );
+        let msg = refused.json()["msg"].as_str().expect("text").to_owned();
+        assert!(msg.starts_with("run_as: "), "{user:?}: {msg}");
+    }
+}

@@ -19,12 +19,12 @@ use tokio::time::Instant;
 
 use crate::SharedApiContext;
 use crate::budget::{BudgetExhausted, BudgetReservation};
+use crate::credentials::RequestCredentials;
 use crate::defaults::{
     BODY_PROGRESS_BYTES, BODY_PROGRESS_WINDOW, BODY_RETRY_SECONDS, BODY_STEP_BYTES, BODY_TIME,
     BODY_WAIT, DISCARD_BYTES, DISCARD_TIME, SMALL_BODY_BYTES, SMALL_BODY_TIME,
 };
 use crate::failure::ApiFailure;
-use crate::guard::RequestCredentials;
 use error_causes::chain;
 
 /// A body that is parsed strictly. The content type is ignored: real clients send none, or a wrong

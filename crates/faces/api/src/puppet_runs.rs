@@ -12,9 +12,9 @@ use store::JobNumber;
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
+use crate::caller::ApiCaller;
 use crate::code_manager;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::job_specs::{self, caller_job, environment_name, job_limits};
 use crate::scope::engine_scope;
 

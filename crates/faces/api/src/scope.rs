@@ -6,8 +6,8 @@ use rbac::{PermissionInstance, RequestedPermission};
 use serde_json::json;
 
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 
 /// The scope for the engine. A query reads data of PuppetDB, and a node group its members, so both
 /// need the permission for that.

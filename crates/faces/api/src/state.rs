@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use api_types::{PlanCode, RunCode};
+use api_types::{PlanCode, Route, RunCode};
 use audit::Audit;
 use classifier::Classifier;
 use environments::CodeReader;
@@ -107,6 +107,9 @@ impl<C: Copy> CodeModes<C> {
 
 /// The state of every handler.
 pub(crate) type SharedApiContext = Arc<ApiContext>;
+
+/// The state of the layers around one route.
+pub(crate) type RouteState = (SharedApiContext, &'static Route);
 
 /// The engines, and the limits that all requests share.
 pub(crate) struct ApiContext {

@@ -25,10 +25,11 @@ use store::{EventRow, StoreError};
 
 use crate::SharedApiContext;
 use crate::budget::{BudgetExhausted, BudgetReservation};
+use crate::caller::ApiCaller;
+use crate::credentials::RequestCredentials;
 use crate::defaults::{EVENTS, STREAM_KEEP_ALIVE, STREAM_POLL, STREAM_RECHECK};
 use crate::events::event;
 use crate::failure::ApiFailure;
-use crate::guard::{ApiCaller, RequestCredentials};
 use crate::jobs::find_job;
 use crate::request_parameters::QueryParameters;
 use error_causes::chain;

@@ -15,8 +15,8 @@ use rbac::{CodeReach, TaskRight, TaskScope};
 use serde_json::json;
 
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::refusals::scope_refusal;
 
 /// The permitted part of a scope.

@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
+use crate::caller::ApiCaller;
 use crate::code;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 /// Lists tasks without private ones, which are for other tasks and plans; they can be shown and

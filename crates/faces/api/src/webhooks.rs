@@ -16,8 +16,8 @@ use webhooks::{
 
 use crate::SharedApiContext;
 use crate::body::StrictBody;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 pub(crate) async fn list(

@@ -29,9 +29,10 @@ use https::PeerCertificate;
 
 use crate::SharedApiContext;
 use crate::body;
+use crate::caller::ApiCaller;
 use crate::defaults::SECRETS_NAMED;
 use crate::failure::ApiFailure;
-use crate::guard::{ApiCaller, GuardState};
+use crate::state::RouteState;
 
 /// Login of the user, in the response to a login whose body does not contain it.
 #[derive(Clone, Debug)]
@@ -62,7 +63,7 @@ pub(crate) fn record_caller(request: &Request, caller: &ApiCaller) {
 
 /// Writes an entry for a request that is refused.
 pub(crate) async fn audit_refusals(
-    State((api, route)): State<GuardState>,
+    State((api, route)): State<RouteState>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -81,7 +82,7 @@ pub(crate) async fn audit_refusals(
 
 /// Writes the entries of an authorized request.
 pub(crate) async fn audit_request(
-    State((api, route)): State<GuardState>,
+    State((api, route)): State<RouteState>,
     request: Request,
     next: Next,
 ) -> Result<Response, ApiFailure> {

@@ -17,6 +17,8 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use tokio::time::{Instant, sleep_until};
 
+use super::authority::ServerAuthority;
+use super::refusal::{ca_work_error, server_authority, unknown_certificate_error};
 use crate::SharedApiContext;
 use crate::defaults::REVOCATION_LOOK;
 use crate::failure::ApiFailure;
@@ -41,9 +43,7 @@ pub(super) async fn revoke(
         let count = ca.revoke(name.as_str())?;
         Ok(RevocationResult { count, leaf })
     });
-    let revoked = revoked
-        .await
-        .map_err(|error| super::ca_work_error(&error))?;
+    let revoked = revoked.await.map_err(|error| ca_work_error(&error))?;
     wait_for_brokers(api, certname, revoked).await
 }
 
@@ -63,10 +63,8 @@ pub(super) async fn clean(
         let was_there = ca.clean(name.as_str())? || count > 0;
         Ok(was_there.then_some(RevocationResult { count, leaf }))
     });
-    let cleaned = cleaned
-        .await
-        .map_err(|error| super::ca_work_error(&error))?;
-    let revoked = cleaned.ok_or_else(|| super::unknown_certificate_error(certname))?;
+    let cleaned = cleaned.await.map_err(|error| ca_work_error(&error))?;
+    let revoked = cleaned.ok_or_else(|| unknown_certificate_error(certname))?;
     wait_for_brokers(api, certname, revoked).await
 }
 
@@ -80,11 +78,11 @@ async fn wait_for_brokers(
     certname: &Certname,
     revoked: RevocationResult,
 ) -> Result<RevocationInForce, ApiFailure> {
-    let super::ServerAuthority {
+    let ServerAuthority {
         tls,
         revocation_wait,
         ..
-    } = super::certificates(api)?;
+    } = server_authority(api)?;
     let problem = check_reload(tls, revoked.leaf).await;
     let deadline = Instant::now() + *revocation_wait;
     let mut holding = api.fabric.brokers_with_session(certname);

@@ -11,10 +11,11 @@ use pki::CaError;
 use pki::ca::{CertificateAuthority, RequestSource, SignOptions, SubmittedRequest};
 use puppet_api::{CaService, CaWorkError};
 
+use super::refusal::ca_work_error;
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::defaults::MAX_CERT_TTL_SECONDS;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 
 /// Permission of administrators only: a privileged name or an authorization extension gives its
 /// rights to the owner of the certificate.
@@ -47,7 +48,7 @@ pub(super) async fn sign(
         }
         other => other,
     };
-    signed.map_err(|error| super::ca_work_error(&error))
+    signed.map_err(|error| ca_work_error(&error))
 }
 
 async fn sign_with(

@@ -8,8 +8,8 @@ use classifier::{GroupEditor, GroupId, NodeGroupRight};
 use rbac::{PermissionInstance, Rbac, RequestedPermission, UserIdentity};
 
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 
 /// The rights of a caller, as the classifier checks them.
 #[derive(Clone)]

@@ -13,8 +13,8 @@ use super::body::{AnyJson, certname};
 use super::caller::demand_on_group;
 use super::{refusal, responses};
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 pub(crate) async fn classify(

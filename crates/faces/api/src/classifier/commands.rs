@@ -10,8 +10,8 @@ use super::body::{AnyJson, nodes, parse_with};
 use super::caller::{CallerRights, demand_on_group};
 use super::{refusal, responses};
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::QueryParameters;
 
 /// Unpins nodes from every group whose rule the caller may edit.

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use super::classified::{check_in, node};
 use super::{refusal, yaml};
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 pub(crate) async fn show(

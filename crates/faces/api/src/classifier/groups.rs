@@ -12,8 +12,8 @@ use super::caller::{CallerRights, demand_on_group, may_on_group};
 use super::{refusal, responses};
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 /// The groups that the caller may see.

@@ -10,8 +10,8 @@ use super::body::{certname, count};
 use super::caller::demand_on_group;
 use super::refusal::not_found;
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 /// Default and maximum length of the list: with five check-ins of some kilobytes each, some ten

@@ -12,8 +12,8 @@ use super::body::{AnyJson, group_id, nodes, parse_with};
 use super::caller::{CallerRights, demand_on_group};
 use super::refusal;
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn pin(

@@ -21,9 +21,9 @@ use tokio::time::{Instant, timeout_at};
 use super::{manager, may_deploy, responses, submit_error, unknown_environment_error};
 use crate::SharedApiContext;
 use crate::body::StrictBody;
+use crate::caller::ApiCaller;
 use crate::defaults::DEPLOY_WAIT;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::QueryParameters;
 
 pub(crate) async fn deploy(

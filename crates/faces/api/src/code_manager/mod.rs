@@ -19,9 +19,9 @@ use rbac::RequestedPermission;
 use serde_json::json;
 
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::code;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 
 pub(crate) use deploys::{deploy, status, wait_for_all};
 pub use service::{CodeDeploymentParts, CodeService};

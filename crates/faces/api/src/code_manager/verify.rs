@@ -12,8 +12,8 @@ use code_store::integrity::StoreCheckError;
 use super::{may_deploy, submit_error};
 use crate::SharedApiContext;
 use crate::body::StrictBody;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 
 pub(crate) async fn verify(
     State(api): State<SharedApiContext>,

@@ -21,8 +21,8 @@ use serde_json::json;
 use super::{environment, manager, may_deploy, submit_error};
 use crate::SharedApiContext;
 use crate::body::StrictBody;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::QueryParameters;
 
 pub(crate) async fn history(

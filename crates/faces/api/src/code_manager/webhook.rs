@@ -25,8 +25,9 @@ use super::{CodeService, manager, may_deploy, responses, service, submit_error};
 use crate::SharedApiContext;
 use crate::audit::{self, RequestOrigin};
 use crate::body;
+use crate::caller::ApiCaller;
+use crate::credentials::token;
 use crate::failure::ApiFailure;
-use crate::guard::{ApiCaller, token};
 use crate::request_parameters::QueryParameters;
 
 /// The sender of a webhook.

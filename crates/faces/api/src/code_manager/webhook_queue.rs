@@ -15,9 +15,9 @@ use rbac::RequestedPermission;
 
 use super::{manager, service};
 use crate::SharedApiContext;
+use crate::credentials::token;
 use crate::defaults::WEBHOOK_QUEUE_ITEMS;
 use crate::failure::ApiFailure;
-use crate::guard::token;
 use crate::request_parameters::QueryParameters;
 
 /// The last deployments, oldest first.

@@ -22,8 +22,8 @@ use ssh::{ConnectionView, CreateError, DuplicatePolicy, SshConnection};
 use crate::SharedApiContext;
 use crate::audit::{self, RequestOrigin};
 use crate::body::StrictBody;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::QueryParameters;
 
 pub(crate) use self::targets::add_ssh_targets;

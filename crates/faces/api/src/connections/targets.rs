@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use ssh::SshConnection;
 
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::refusals::scope_refusal;
 
 /// Encrypts the connections of `targets` and adds them to the task. Returns the nodes of the job, if they are

@@ -3,6 +3,7 @@
 //! Invariants: followers are identified by their verified client certificate, whose name must be on
 //! the list; and every name in a request is parsed before it is looked up.
 
+mod admission;
 mod contents;
 mod publish;
 mod responses;
@@ -15,42 +16,15 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use file_sync::{CheckInError, FileSync};
 use https::PeerCertificate;
-use pki::CertnamePrivilege;
-use serde_json::json;
 
 use crate::SharedApiContext;
 use crate::body::StrictBody;
 use crate::failure::ApiFailure;
 
+pub(crate) use admission::admit_follower;
 pub(crate) use contents::{blob, manifest};
 pub(crate) use publish::publish;
 pub(crate) use responses::{clients, services};
-
-/// Admits a server that may follow this one.
-pub(crate) fn admit_follower(
-    api: &SharedApiContext,
-    peer: Option<&PeerCertificate>,
-) -> Result<(), ApiError> {
-    let Some(certname) = peer.and_then(PeerCertificate::certname) else {
-        let msg =
-            "this is for servers that follow this one, which show a client certificate of its CA";
-        return Err(ApiError::new(kinds::UNAUTHENTICATED, msg));
-    };
-    let names = &api.info.privileged_names;
-    let rights = [CertnamePrivilege::Program, CertnamePrivilege::Follower];
-    if rights
-        .iter()
-        .any(|right| names.has_privilege(*right, certname))
-    {
-        return Ok(());
-    }
-    tracing::warn!(
-        certname,
-        "refused as a follower; if it is one, name it in code.followers"
-    );
-    let msg = format!("{certname} is not on this server's list of followers");
-    Err(ApiError::new(kinds::NOT_PERMITTED, msg).with("certname", json!(certname)))
-}
 
 /// The file sync service; an error if the server deploys no code.
 fn require_file_sync(api: &SharedApiContext) -> Result<&FileSync, ApiFailure> {

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use super::require_file_sync;
 use crate::SharedApiContext;
 use crate::body::StrictBody;
+use crate::caller::ApiCaller;
 use crate::code_manager::{environment, manager, may_deploy, submit_error, wait_for_all};
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 
 pub(crate) async fn publish(
     State(api): State<SharedApiContext>,

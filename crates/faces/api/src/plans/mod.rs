@@ -22,9 +22,9 @@ use serde_json::{Value, json};
 
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
+use crate::caller::ApiCaller;
 use crate::code;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 /// Lists plans without private ones, which only other plans run; they can be shown.

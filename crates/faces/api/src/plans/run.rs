@@ -25,10 +25,10 @@ use super::{params, plan_name, running};
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
+use crate::caller::ApiCaller;
 use crate::code;
 use crate::code_manager;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::refusals::scope_refusal;
 use crate::scope::engine_scope;
 

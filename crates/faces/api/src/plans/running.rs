@@ -17,9 +17,9 @@ use super::commands::{PlanNameReply, parse_plan_job, plan_name_reply};
 use super::run::LOCK;
 use crate::SharedApiContext;
 use crate::body::StrictBody;
+use crate::caller::ApiCaller;
 use crate::code_manager;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::stop;
 
 /// Stops a plan of this server, or the record of one that Bolt runs.

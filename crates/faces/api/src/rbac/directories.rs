@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::body::{RbacBody, id};
 use super::refusal::schema;
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 /// Version 1 of the API supports only one directory.

@@ -11,8 +11,8 @@ use super::body::{RbacBody, id, location, same_id};
 use super::refusal::schema;
 use super::{external_directories, group_origin};
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 pub(crate) async fn list(

@@ -7,8 +7,8 @@ use rbac::MemberChange;
 
 use super::body::{RbacBody, ids};
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 
 pub(crate) async fn add_users(
     State(api): State<SharedApiContext>,

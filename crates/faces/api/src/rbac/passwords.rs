@@ -13,8 +13,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::auth::ClientPeerAddress;
 use super::body::{RbacBody, id};
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
+use crate::credentials::token;
 use crate::failure::ApiFailure;
-use crate::guard::{ApiCaller, token};
 use crate::request_parameters::PathVariables;
 
 pub(crate) async fn change_own(

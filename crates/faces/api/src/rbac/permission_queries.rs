@@ -12,8 +12,8 @@ use super::body::{RbacBody, id};
 use super::refusal::schema;
 use super::users::require_view_permission;
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 pub(crate) async fn types() -> Json<Vec<ObjectType>> {

@@ -10,8 +10,8 @@ use rbac::{PermissionGrant, RoleSpec, RoleView};
 use super::body::{RbacBody, ids, location, role_id, same_id};
 use super::refusal;
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 pub(crate) async fn list(

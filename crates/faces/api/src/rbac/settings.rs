@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 
 use super::body::RbacBody;
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 
 pub(crate) async fn show(
     State(api): State<SharedApiContext>,

@@ -14,8 +14,8 @@ use serde_json::json;
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 pub(crate) async fn create(

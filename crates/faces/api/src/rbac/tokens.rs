@@ -14,8 +14,8 @@ use super::body::{RbacBody, id};
 use super::refusal;
 use crate::SharedApiContext;
 use crate::body::OptionalBody;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 /// Requires a token: a certificate is not enough.

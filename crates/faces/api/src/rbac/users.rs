@@ -14,8 +14,8 @@ use rbac::{UserEdit, UserSpec, UserView};
 use super::body::{RbacBody, id, location, same_id};
 use super::refusal;
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn list(

@@ -12,10 +12,10 @@ use pxp::task::TaskName;
 use serde_json::{Value, json};
 
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::code;
 use crate::code_manager;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::refusals::scope_refusal;
 use crate::{plans, puppet_runs, task};
 

@@ -10,8 +10,8 @@ use super::write::{create_schedule, disable, schedule_reply};
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 type ScheduleCreatedReply = (StatusCode, Json<ScheduledJobReply>);

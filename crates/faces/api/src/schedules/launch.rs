@@ -1,10 +1,10 @@
-//! Launches scheduled jobs: [`ScheduleLauncher`].
+//! Launches scheduled jobs: the work of [`ScheduleLauncher`].
 //!
 //! Invariant: a slot runs the same command that its owner would send at that moment, with the same
 //! checks and errors. If the owner is revoked, deleted, missing in the directory, or has lost a
 //! permission, the result is a submission error, never a run.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use api_types::schedules::ScheduledInput;
 use api_types::{ApiError, ErrorBody, kinds};
@@ -13,35 +13,20 @@ use rbac::UserIdentity;
 use schedules::{JobLauncher, SlotJob, SubmissionError};
 use serde_json::json;
 use store::{LaunchedJob, SlotKey};
-use tokio::sync::SetOnce;
 
+use super::launcher::ScheduleLauncher;
 use super::responses::schedule_type;
 use super::write::join_input;
 use crate::SharedApiContext;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 use crate::job_specs::create_job;
-use crate::state::ApiContext;
 use crate::{plans, puppet_runs, task};
-
-/// Creates jobs for the schedules. It exists before the router and is bound to it later; until then
-/// slots wait.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ScheduleLauncher {
-    api: Arc<SetOnce<Weak<ApiContext>>>,
-}
-
-impl ScheduleLauncher {
-    pub(super) fn bind(&self, api: &SharedApiContext) {
-        // Routers over the same engines are equivalent, so the first one is kept.
-        let _ = self.api.set(Arc::downgrade(api));
-    }
-}
 
 #[async_trait]
 impl JobLauncher for ScheduleLauncher {
     async fn launch(&self, job: &SlotJob, slot: SlotKey) -> Result<LaunchedJob, SubmissionError> {
-        let Some(api) = self.api.wait().await.upgrade() else {
+        let Some(api) = self.context().await else {
             let msg = "the server is shutting down; nothing was started";
             return Err(to_submission_error(
                 ApiError::new(kinds::UNAVAILABLE, msg).into(),

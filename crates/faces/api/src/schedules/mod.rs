@@ -3,12 +3,13 @@
 //! Invariants: creating a scheduled job needs the permission to run it at once; only its owner can
 //! edit it, since it runs with the owner's permissions; and when it starts, it runs as the command
 //! for the same action, sent by its owner at that moment
-//! ([`ScheduleLauncher`](launch::ScheduleLauncher)).
+//! ([`ScheduleLauncher`](launcher::ScheduleLauncher)).
 
 mod check;
 mod commands;
 mod launch;
 mod launch_audit;
+mod launcher;
 mod refusal;
 mod responses;
 mod scheduler;

@@ -11,8 +11,8 @@ use pki::seal::SealKey;
 use schedules::{Schedules, SchedulesConfig};
 use store::{Clock, Store};
 
-use super::launch::ScheduleLauncher;
 use super::launch_audit::{AuditRecord, LaunchCounters};
+use super::launcher::ScheduleLauncher;
 use crate::SharedApiContext;
 
 /// Scheduled jobs and their launcher. Cheap to clone.

@@ -20,8 +20,8 @@ use super::times::timetable;
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
+use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
-use crate::guard::ApiCaller;
 
 pub(crate) async fn create(
     State(api): State<SharedApiContext>,

@@ -42,14 +42,18 @@ impl Compilation<'_> {
         };
         let mut references = Vec::new();
         for body in declaration.bodies {
-            let EvaluatedResourceBody { titles, attributes } = body;
+            let EvaluatedResourceBody {
+                titles,
+                are_converted,
+                attributes,
+            } = body;
             for title in titles {
                 references.push(match &kind {
                     Some(kind) => {
                         let type_name = reference_name(&declaration.type_name);
                         let reference = Type::resource_of(&type_name, Some(&title));
                         let described = (type_name, title, kind.clone());
-                        self.declare_resource(&site, described, attributes.clone())?;
+                        self.declare_resource(&site, described, are_converted, attributes.clone())?;
                         Value::Type(reference)
                     }
                     None => self.declare_class(evaluator, &site, &title, attributes.clone())?,
@@ -64,6 +68,7 @@ impl Compilation<'_> {
         &self,
         site: &DeclarationSite,
         (type_name, title, kind): (Arc<str>, Arc<str>, ResourceKind),
+        has_converted_title: bool,
         attributes: Vec<ResourceAttribute>,
     ) -> EvalResult<ResourceId> {
         let source = self.state().scope(site.scope).source;
@@ -71,6 +76,7 @@ impl Compilation<'_> {
         resource.location = site.location.clone();
         resource.is_virtual = site.form != ResourceForm::Regular;
         resource.is_exported = site.form == ResourceForm::Exported;
+        resource.has_converted_title = has_converted_title;
         self.set_attributes(&mut resource, attributes)?;
         self.add_resource(site.scope, resource)
     }

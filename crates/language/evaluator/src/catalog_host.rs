@@ -96,6 +96,9 @@ pub struct ResourceDeclaration {
 #[derive(Debug)]
 pub struct EvaluatedResourceBody {
     pub titles: Vec<Arc<str>>,
+    /// True if the titles are the texts of other values, such as the keys of a hash from data. They
+    /// are no tags then.
+    pub are_converted: bool,
     pub attributes: Vec<ResourceAttribute>,
 }
 

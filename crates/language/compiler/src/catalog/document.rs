@@ -183,7 +183,8 @@ fn parameters_json(
             .parameters
             .get(name)
             .is_some_and(|it| !it.value.is_undef());
-        let is_title = name == name_variable && *value == *resource.title && !resource.is_main();
+        let is_title =
+            name == name_variable && *value == *resource.title && resource.has_text_title();
         if !is_set && !is_title {
             parameters.insert(name.to_owned(), Json::from(value));
         }
@@ -193,7 +194,7 @@ fn parameters_json(
         let is_title = || {
             **name == *name_variable
                 && matches!(value, Value::Str(text) if **text == *resource.title)
-                && !resource.is_main()
+                && resource.has_text_title()
         };
         if value.is_undef() || is_title() {
             continue;
@@ -217,8 +218,8 @@ fn title_values(resource: &CatalogResource) -> Vec<(&str, &str)> {
             set.filter_map(|(name, value)| Some((name, value?)))
                 .collect()
         }
-        _ if resource.is_main() => vec![("name", "main")],
-        _ => Vec::new(),
+        _ if resource.has_text_title() => Vec::new(),
+        _ => vec![("name", &*resource.title)],
     }
 }
 

@@ -56,6 +56,8 @@ pub(crate) struct CatalogResource {
     pub(crate) is_virtual: bool,
     pub(crate) is_exported: bool,
     pub(crate) is_evaluated: bool,
+    /// True if the title is the text of a value of another type.
+    pub(crate) has_converted_title: bool,
     pub(crate) has_scope_tags: bool,
     pub(crate) sensitive_parameters: Vec<Arc<str>>,
 }
@@ -80,6 +82,7 @@ impl CatalogResource {
             is_virtual: false,
             is_exported: false,
             is_evaluated: false,
+            has_converted_title: false,
             has_scope_tags: false,
             sensitive_parameters: Vec::new(),
         }
@@ -88,10 +91,15 @@ impl CatalogResource {
     /// Tags of the type and the title, after those of the `tag` attribute.
     pub(crate) fn add_own_tags(&mut self) {
         self.tags.add_if_valid(&self.type_name);
-        // the title of the main class is a symbol in Puppet, which is no tag
-        if !self.is_main() {
+        // only a text is a tag; the title of the main class is a symbol in Puppet
+        if self.has_text_title() {
             self.tags.add_if_valid(&self.title);
         }
+    }
+
+    /// True if the title is a string in Puppet.
+    pub(crate) fn has_text_title(&self) -> bool {
+        !self.is_main() && !self.has_converted_title
     }
 
     /// True for `Class[main]` and `Stage[main]`, whose title is not a string in Puppet.

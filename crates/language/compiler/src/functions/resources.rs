@@ -67,6 +67,7 @@ pub(crate) fn create(
     for (title, attributes) in resources.iter() {
         bodies.push(EvaluatedResourceBody {
             titles: titles(title),
+            are_converted: !matches!(title, Value::Str(_) | Value::Array(_)),
             attributes: merged(defaults, attributes, &location),
         });
     }

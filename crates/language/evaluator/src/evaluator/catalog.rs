@@ -119,7 +119,11 @@ impl Evaluator<'_> {
             if is_default {
                 defaults = Some(attributes.clone());
             }
-            evaluated.push(EvaluatedResourceBody { titles, attributes });
+            evaluated.push(EvaluatedResourceBody {
+                titles,
+                are_converted: false,
+                attributes,
+            });
         }
         let Some(defaults) = defaults else {
             return Ok(evaluated);

@@ -131,9 +131,14 @@ fn variables_that_templates_set_are_seen_by_the_templates_inside_them() {
         return;
     };
     let mut compiler = TestCompiler::with_variables(&[("known", "k".into())]);
-    let text = "<% scope.setvar('own', {}); scope.lookupvar('own')[:a] = 1 %><%= scope['own'][:a] %>";
+    let text =
+        "<% scope.setvar('own', {}); scope.lookupvar('own')[:a] = 1 %><%= scope['own'][:a] %>";
     assert_eq!(render(&fixture, &mut compiler, text).expect(text), "1");
     let text = "<% scope.setvar('known', 1) %>";
     let error = render(&fixture, &mut compiler, text).expect_err("an error");
-    assert!(error.to_string().contains("Cannot reassign variable '$known'"));
+    assert!(
+        error
+            .to_string()
+            .contains("Cannot reassign variable '$known'")
+    );
 }

@@ -13,7 +13,7 @@ pub(crate) fn run() -> Result<()> {
         "oracles",
         "--test",
         "it",
-        "resource_types::core_types",
+        "resource_types::core_types::core_types",
     ]);
     run::visible(test.env("UPDATE_RESOURCE_TYPES", "1"))
 }

@@ -120,9 +120,6 @@ impl<'f, 's> CodeCheck<'f, 's> {
     ) -> Result<(), RubyFault> {
         self.check_names(statement.clone())?;
         self.check_flow(statement.clone())?;
-        if self.file.is_keyword(statement.start, Keyword::Class) {
-            self.check_singleton(statement.clone())?;
-        }
         if self.file.kind(statement.start) == Some(&RubyTokenKind::Constant) {
             self.check_constant(&statement)?;
         }
@@ -164,15 +161,34 @@ impl<'f, 's> CodeCheck<'f, 's> {
     }
 
     /// Fails if `class << self` replaces a method that decides about attributes.
-    fn check_singleton(&self, statement: Range<usize>) -> Result<(), RubyFault> {
-        for index in statement {
-            let name = self.file.text(index + 1);
-            let decides = DECIDING.contains(&name) || DECIDING_IN_CLASS.contains(&name);
-            if self.file.is_keyword(index, Keyword::Def) && decides {
+    fn check_singleton(&self, class: usize) -> Result<(), RubyFault> {
+        if !self.file.is_operator(class + 1, "<<") {
+            return Ok(());
+        }
+        for index in self.file.inside(class) {
+            let Some(token) = self.file.token(index) else {
+                break;
+            };
+            let mut name = find_name(self.file, token, DECIDING);
+            let is_symbol = matches!(token.kind, RubyTokenKind::Symbol(_));
+            if is_symbol || self.file.is_keyword(index - 1, Keyword::Def) {
+                name = name.or_else(|| find_name(self.file, token, DECIDING_IN_CLASS));
+            }
+            if let Some(name) = name {
                 return self.fault(index, &format!("the type replaces the method `{name}`"));
             }
         }
         Ok(())
+    }
+
+    /// Fails if `def self.a` replaces a method that decides about attributes.
+    fn check_definition(&self, def: usize) -> Result<(), RubyFault> {
+        let name = self.file.text(def + 3);
+        let is_singleton = self.file.is_operator(def + 2, ".");
+        match is_singleton && (DECIDING.contains(&name) || DECIDING_IN_CLASS.contains(&name)) {
+            true => self.fault(def, &format!("the type replaces the method `{name}`")),
+            false => Ok(()),
+        }
     }
 
     /// Fails if a token names a method that declares attributes.
@@ -217,7 +233,11 @@ impl<'f, 's> CodeCheck<'f, 's> {
         while at < range.end {
             match self.file.kind(at) {
                 Some(RubyTokenKind::Newline) => is_deferred = false,
-                Some(RubyTokenKind::Keyword(Keyword::Def)) => at = self.file.end_of(at),
+                Some(RubyTokenKind::Keyword(Keyword::Def)) => {
+                    self.check_definition(at)?;
+                    at = self.file.end_of(at);
+                }
+                Some(RubyTokenKind::Keyword(Keyword::Class)) => self.check_singleton(at)?,
                 Some(RubyTokenKind::Keyword(Keyword::Do)) if is_deferred => {
                     at = self.file.end_of(at);
                     is_deferred = false;
@@ -272,6 +292,9 @@ impl<'f, 's> CodeCheck<'f, 's> {
             "require" if !is_method => self.check_require(at),
             "require_relative" if !is_method => self.check_relative(at),
             "include" | "extend" | "prepend" if !is_method => self.check_mixin(at),
+            "include" | "extend" | "prepend" => {
+                self.fault(at, "a module is mixed in to another class")
+            }
             _ => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use super::declaration::{CallParts, Declaration, LoopVariable};
 use super::lexer::RubyFault;
 use super::providers::has_provider;
 use super::token::{Keyword, RubyTokenKind};
-use super::words::{DECIDING, DECIDING_IN_CLASS, DECLARING, find_name};
+use super::words::{DECLARING, find_name};
 use crate::defaults::MAX_LOOP_TOKENS;
 use crate::{ResourceType, ResourceTypeBuilder, ResourceTypeOrigin};
 
@@ -85,10 +85,7 @@ impl TypeBody<'_, '_, '_> {
             is_property,
             is_name_variable,
         } = self.check.declaration(statement, variable)?;
-        let is_known = match is_property {
-            true => self.builder.has_property(&name),
-            false => self.builder.has_parameter(&name),
-        };
+        let is_known = self.builder.has_property(&name) || self.builder.has_parameter(&name);
         if is_known {
             let reason = format!("the attribute {name} is declared twice");
             return self.check.fault(statement.start, &reason);
@@ -141,14 +138,10 @@ impl TypeBody<'_, '_, '_> {
             self.builder.set_title_patterns(patterns);
             return Ok(());
         }
-        if is_singleton && (DECIDING.contains(&name) || DECIDING_IN_CLASS.contains(&name)) {
-            let reason = format!("the type replaces the method `{name}`");
-            return self.check.fault(start, &reason);
-        }
         if !is_singleton {
             self.methods.insert(name);
         }
-        self.check.check_names(statement)
+        self.check.check_statement(statement)
     }
 
     fn isomorphism(&mut self, statement: &Range<usize>) -> Result<(), RubyFault> {
@@ -202,7 +195,7 @@ impl TypeBody<'_, '_, '_> {
                     "newparam" | "newproperty" => {
                         self.declare(&statement, Some(LoopVariable { name, value }))?;
                     }
-                    _ => self.check.check_statement(statement)?,
+                    _ => self.check.check_body_statement(statement)?,
                 }
             }
         }

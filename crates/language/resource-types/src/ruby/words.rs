@@ -55,6 +55,8 @@ pub(super) const DYNAMIC: &[&str] = &[
     "public_send",
     "method",
     "instance_method",
+    "singleton_class",
+    "define_singleton_method",
     "instance_variable_set",
     "class_variable_set",
     "const_missing",

@@ -18,6 +18,8 @@ mod pcp_entry;
 mod psych_entry;
 #[path = "../../crates/wire/pxp/tests/it/entry.rs"]
 mod pxp_entry;
+#[path = "../../crates/language/resource-types/tests/it/entry.rs"]
+mod resource_types_entry;
 #[path = "../../crates/language/ruby-regex/tests/it/entry.rs"]
 mod ruby_regex_entry;
 #[path = "../../crates/language/syntax/tests/it/entry.rs"]
@@ -108,4 +110,14 @@ pub fn hocon_document(data: &[u8]) {
 /// Two types and a value, a line each.
 pub fn pcore_types(data: &[u8]) {
     pcore_entry::types(data);
+}
+
+/// Files of `puppet generate types`.
+pub fn generated_type(data: &[u8]) {
+    resource_types_entry::generated_type(data);
+}
+
+/// Type files in Ruby.
+pub fn ruby_type(data: &[u8]) {
+    resource_types_entry::ruby_type(data);
 }

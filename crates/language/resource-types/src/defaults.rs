@@ -16,7 +16,7 @@ pub const MAX_RUBY_NESTING: usize = 32;
 pub const MAX_HEREDOCS_PER_LINE: usize = 16;
 
 /// Maximum number of tokens in the parameters of a method; it bounds the search for their end.
-pub const MAX_PARAMETER_TOKENS: usize = 500;
+pub const MAX_PARAMETER_TOKENS: usize = 200;
 
 /// Maximum number of files that are searched for declarations on behalf of one type: its providers,
 /// and files that it requires.

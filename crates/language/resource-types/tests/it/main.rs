@@ -2,5 +2,7 @@
 #![cfg(test)]
 
 mod core;
+mod entry;
 mod generated;
+mod properties;
 mod ruby;

@@ -39,22 +39,28 @@ fn metaparameters_are_those_of_puppet_8() {
 }
 
 fn ask_about_core() -> Value {
-    let puppet = own(PUPPET_8).join("usr");
-    let libraries: Vec<PathBuf> = entries(&puppet.join("share/puppet/vendor_modules"))
-        .iter()
-        .map(|module| module.join("lib"))
-        .collect();
-    let mut files = entries(&puppet.join("lib/ruby/vendor_ruby/puppet/type"));
-    for library in &libraries {
+    let names = core_names();
+    let types: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+    let question = json!({"libraries": vendored_libraries(), "types": types});
+    ask_puppet(Puppet::Eight, "resource_types.rb", &question).unwrap()
+}
+
+/// The modules that Puppet's package brings.
+fn vendored_libraries() -> Vec<PathBuf> {
+    let modules = entries(&own(PUPPET_8).join("usr/share/puppet/vendor_modules"));
+    modules.iter().map(|module| module.join("lib")).collect()
+}
+
+/// Names of the types of Puppet, then of the modules that its package brings.
+pub(super) fn core_names() -> Vec<String> {
+    let puppet = own(PUPPET_8).join("usr/lib/ruby/vendor_ruby");
+    let mut files = Vec::new();
+    for library in std::iter::once(puppet).chain(vendored_libraries()) {
         files.extend(entries(&library.join("puppet/type")));
     }
     files.retain(|file| file.extension().is_some_and(|it| it == "rb"));
-    let types: Vec<Value> = files
-        .iter()
-        .map(|file| json!({"name": file.file_stem().unwrap().to_str()}))
-        .collect();
-    let question = json!({"libraries": libraries, "types": types});
-    ask_puppet(Puppet::Eight, "resource_types.rb", &question).unwrap()
+    let names = files.iter().filter_map(|file| file.file_stem()?.to_str());
+    names.map(str::to_owned).collect()
 }
 
 /// The text of `core_types.txt`.

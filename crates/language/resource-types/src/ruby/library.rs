@@ -12,12 +12,13 @@ use super::words::{DECIDING, DECLARING, find_name, looks_like_declaration};
 use crate::defaults::MAX_SEARCHED_FILES;
 
 /// The Ruby files of an environment's modules. A feature is a path below `lib` without `.rb`, such
-/// as `puppet/type/file_line`.
+/// as `puppet/type/file_line`; none of its parts is empty or begins with a dot.
 pub trait RubyLibrary {
     /// The text of a feature in the first module that has it; `None` if no module has it.
     fn read(&self, feature: &str) -> Option<String>;
 
-    /// The features below `puppet/provider/TYPE` of all modules.
+    /// The features directly below `puppet/provider/TYPE` of all modules; Puppet loads no
+    /// directories below it.
     fn provider_features(&self, type_name: &str) -> Vec<String>;
 }
 
@@ -116,7 +117,7 @@ impl<'l> LibrarySearch<'l> {
                 let reason = format!("the file requires more than {MAX_SEARCHED_FILES} others");
                 return Err(RubyFault { line, reason });
             }
-            match self.library.read(&feature) {
+            match read_feature(self.library, &feature) {
                 Some(text) => {
                     let found = self.search(&feature, &text, &mut waiting);
                     found.map_err(|reason| RubyFault {
@@ -137,7 +138,7 @@ impl<'l> LibrarySearch<'l> {
 
     /// Searches a file that a module may have.
     pub(super) fn search_if_present(&mut self, feature: &str, line: u32) -> Result<(), RubyFault> {
-        match self.library.read(feature) {
+        match read_feature(self.library, feature) {
             Some(_) => self.require(feature, line),
             None => Ok(()),
         }
@@ -191,6 +192,15 @@ impl<'l> LibrarySearch<'l> {
             waiting.extend(required_feature(&file, index, feature));
         }
         Ok(())
+    }
+}
+
+/// The text of a feature. A feature that is no path below `lib` is never asked for.
+fn read_feature(library: &dyn RubyLibrary, feature: &str) -> Option<String> {
+    let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains('\0');
+    match feature.split('/').all(is_part) {
+        true => library.read(feature),
+        false => None,
     }
 }
 

@@ -6,6 +6,9 @@
 //! Ruby that cannot declare attributes: its tokens, and those of the files that it requires, contain
 //! no name by which that is possible.
 //!
+//! Known limits: a type that another module's files change from outside is read as its own file
+//! declares it, and a provider counts only if its file lies in the directory of the type.
+//!
 //! Invariant: a reading is complete only if Puppet would load the same type, provided that it loads
 //! the file without an error.
 

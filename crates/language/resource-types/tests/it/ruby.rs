@@ -450,3 +450,30 @@ c = 1_000.5e3"##,
     );
     assert_eq!(attributes(&source), "*name");
 }
+
+#[test]
+fn only_paths_below_lib_are_read() {
+    struct Strict;
+    impl RubyLibrary for Strict {
+        fn read(&self, feature: &str) -> Option<String> {
+            panic!("asked for {feature:?}");
+        }
+
+        fn provider_features(&self, _: &str) -> Vec<String> {
+            Vec::new()
+        }
+    }
+    for path in [
+        "'../x'",
+        "'/etc/passwd'",
+        "'a/../../x'",
+        "'a//b'",
+        "''",
+        "\"a\0\"",
+        "'.'",
+    ] {
+        let source = format!("require {path}\n{}", body("newparam(:name)"));
+        let reading = read_ruby_type("thing", &source, &Strict);
+        assert!(matches!(reading, StaticReading::NeedsRuby { .. }), "{path}");
+    }
+}

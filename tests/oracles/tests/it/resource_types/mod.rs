@@ -4,6 +4,7 @@
 mod core_types;
 mod modules;
 mod mutants;
+mod resource_api;
 mod titles;
 
 use std::path::{Path, PathBuf};

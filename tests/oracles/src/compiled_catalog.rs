@@ -4,19 +4,19 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, Result, bail};
-use catalogs::RubyWorkerProvider;
+use catalogs::{EnvironmentFiles, EnvironmentOnDisk, RubyWorkerProvider};
 use compiler::{
     ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm, EnvironmentSettings,
     ExportSearchError, ExportedResource, ExportedResources,
 };
 use evaluator::CollectorQuery;
-use local_commands::environment::{EnvironmentFiles, EnvironmentOnDisk};
 use lookup::HieraSettings;
 use pcore::{Hash, Value};
 use ruby_workers::{RubyEnvironment, RubyWorkerSettings, RubyWorkers};
 use serde_json::{Map, Value as Json, json};
 
-use crate::catalog_cases::{CatalogAnswer, CatalogCase, with_fixed_paths};
+use crate::catalog_cases::{CatalogAnswer, CatalogCase, CatalogNode, with_fixed_paths};
+use crate::catalog_classes::{ClassCase, write_class_site};
 
 /// Compiles a case in a directory of its own.
 pub fn compile_case(case: &CatalogCase) -> Result<CatalogAnswer> {
@@ -42,6 +42,38 @@ pub fn compile_case(case: &CatalogCase) -> Result<CatalogAnswer> {
     let mut answer = CatalogAnswer::from_json(&with_fixed_paths(&answer, root));
     answer.logs = None;
     Ok(answer)
+}
+
+/// Compiles classes in one environment, which has all modules.
+#[derive(Debug)]
+pub struct ClassCompiler {
+    scratch: tempfile::TempDir,
+    environment: CompilerEnvironment,
+}
+
+impl ClassCompiler {
+    pub fn new() -> Result<Self> {
+        let scratch = tempfile::tempdir()?;
+        write_class_site(scratch.path())?;
+        let environment = environment_of(scratch.path(), false)?;
+        Ok(Self {
+            scratch,
+            environment,
+        })
+    }
+
+    /// The answer to a class.
+    pub fn answer(&self, case: &ClassCase) -> Result<CatalogAnswer> {
+        let request = node_request(&case.node, None)?;
+        let answer = match compiler::compile(&self.environment, &request) {
+            Ok(compiled) => json!({"catalog": compiled.document.to_json(DocumentForm::Rich)?}),
+            Err(error) => json!({"error": error.to_string()}),
+        };
+        let fixed = with_fixed_paths(&answer, self.scratch.path());
+        let mut answer = CatalogAnswer::from_json(&fixed);
+        (answer.logs, answer.exported) = (None, None);
+        Ok(answer)
+    }
 }
 
 /// The environment in the tree of a case.
@@ -85,7 +117,10 @@ fn workers() -> &'static RubyWorkers {
 }
 
 fn request_of(case: &CatalogCase) -> Result<CompileRequest> {
-    let node = &case.node;
+    node_request(&case.node, case.exports.clone())
+}
+
+fn node_request(node: &CatalogNode, exports: Option<Vec<Json>>) -> Result<CompileRequest> {
     let certname = node.certname.as_str();
     let (host, domain) = match certname.split_once('.') {
         Some((host, domain)) => (host, Value::from(domain)),
@@ -114,7 +149,7 @@ fn request_of(case: &CatalogCase) -> Result<CompileRequest> {
         parameters: plain_hash(&parameters),
         version: Value::Int(0),
         code_id: None,
-        exports: case.exports.clone().map(exports_of),
+        exports: exports.map(exports_of),
         catalog_uuid: String::new(),
     })
 }

@@ -6,9 +6,3 @@ pub(crate) const AUDIT_LINE_BYTES: u64 = 256 << 10;
 
 /// Depth limit of a validated directory: a module has six levels, an environment nine.
 pub(crate) const SOURCE_DEPTH_MAX: usize = 64;
-
-/// Depth of directories below the manifest directory of an environment.
-pub(crate) const MANIFEST_DEPTH_MAX: usize = 32;
-
-/// Number of manifests in the manifest directory of an environment.
-pub(crate) const MANIFESTS_MAX: usize = 10_000;

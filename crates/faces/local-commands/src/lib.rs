@@ -9,7 +9,7 @@ pub mod audit;
 pub mod catalog;
 mod code;
 mod defaults;
-pub mod environment;
+mod environment;
 pub mod lookup;
 pub mod validate;
 

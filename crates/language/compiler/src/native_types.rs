@@ -1,7 +1,7 @@
 //! Native resource types of an environment: [`load`].
 //!
-//! Invariant: no Ruby is run, so a type that cannot be read without Ruby is an error with the place
-//! in its file and the remedy.
+//! Invariant: a type is read without running Ruby if that is certain, else once by Ruby; without
+//! Ruby it is an error with the place in its file and the remedy.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,9 +51,17 @@ fn from_ruby(
     };
     match resource_types::read_ruby_type(name, &text, environment) {
         StaticReading::Complete(ty) => Ok(Some(Arc::new(ty))),
-        StaticReading::NeedsRuby { reason, line } => raise(format!(
-            "the resource type '{name}' cannot be read without Ruby: {reason} (line {line} of lib/{feature}.rb); run `puppet generate types` for the environment"
-        )),
+        StaticReading::NeedsRuby { reason, line } => match &environment.settings.ruby {
+            Some(ruby) => match ruby.resource_type(name) {
+                Ok(found) => Ok(found.map(Arc::new)),
+                Err(error) => raise(format!(
+                    "the resource type '{name}' cannot be read: {error}"
+                )),
+            },
+            None => raise(format!(
+                "the resource type '{name}' cannot be read without Ruby: {reason} (line {line} of lib/{feature}.rb); run `puppet generate types` for the environment"
+            )),
+        },
     }
 }
 

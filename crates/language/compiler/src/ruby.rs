@@ -12,6 +12,7 @@ use evaluator::{
     CodeBlock, EvalError, EvalResult, Evaluator, SourceLocation, VariableScope, raise,
 };
 use pcore::{Hash, Value};
+use resource_types::ResourceType;
 
 use crate::compilation::Compilation;
 use crate::functions::create_from_hash;
@@ -20,6 +21,10 @@ use crate::functions::create_from_hash;
 pub trait RubyProvider: Send + Sync {
     /// Ruby for one compilation. Nothing needs to run before the first call.
     fn start(&self) -> Box<dyn RubyCode>;
+
+    /// A resource type of the environment's modules; `None` if there is none with this name. The
+    /// error says why it cannot be had.
+    fn resource_type(&self, name: &str) -> Result<Option<ResourceType>, String>;
 }
 
 /// Ruby for one compilation.

@@ -11,9 +11,12 @@ use std::time::{Duration, Instant};
 use compiler::{BlockArity, ErbSource, RubyCaller, RubyCode, RubyProvider, ruby_error};
 use evaluator::{EvalResult, EvalUnwind, raise};
 use pcore::{Hash, Value};
+use resource_types::{ResourceType, ResourceTypeBuilder, ResourceTypeOrigin, TitlePattern};
+use ruby_regex::RegexFlags;
 use ruby_workers::{
     RubyAbort, RubyBlock, RubyBlockShape, RubyCallError, RubyCallbackError, RubyCallbacks,
-    RubyEnvironment, RubySession, RubyTemplate, RubyVariable, RubyWorkers, list_ruby_functions,
+    RubyEnvironment, RubyResourceType, RubySession, RubyTemplate, RubyTitlePattern, RubyVariable,
+    RubyWorkers, list_ruby_functions,
 };
 
 /// Ruby of one environment version, run by workers.
@@ -63,6 +66,47 @@ impl RubyProvider for RubyWorkerProvider {
             session: OnceCell::new(),
         })
     }
+
+    fn resource_type(&self, name: &str) -> Result<Option<ResourceType>, String> {
+        let session = self.workers.session(&self.environment);
+        let session = session.map_err(|error| error.to_string())?;
+        let found = session.resource_type(name, &mut NoCompilation);
+        match found.map_err(|error| error.to_string())? {
+            Some(found) => resource_type(&found).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The type as the compiler knows it.
+fn resource_type(found: &RubyResourceType) -> Result<ResourceType, String> {
+    let mut builder = ResourceTypeBuilder::new(&found.name, ResourceTypeOrigin::Ruby);
+    let is_name = |name: &String| found.namevars.contains(name);
+    for name in &found.properties {
+        builder.add_property(name, is_name(name));
+    }
+    for name in &found.parameters {
+        builder.add_parameter(name, is_name(name));
+    }
+    builder.set_isomorphic(found.isomorphic);
+    let mut patterns = Vec::with_capacity(found.title_patterns.len());
+    for RubyTitlePattern(source, ignore_case, multiline, attributes) in &found.title_patterns {
+        let Some(attributes) = attributes else {
+            return Err("its title patterns are computed by Ruby code".to_owned());
+        };
+        let flags = RegexFlags {
+            ignore_case: *ignore_case,
+            multiline: *multiline,
+            ..RegexFlags::default()
+        };
+        let attributes: Vec<&str> = attributes.iter().map(String::as_str).collect();
+        let pattern = TitlePattern::new(source, flags, &attributes);
+        patterns.push(pattern.map_err(|error| error.to_string())?);
+    }
+    if !patterns.is_empty() {
+        builder.set_title_patterns(patterns);
+    }
+    builder.build().map_err(|error| error.to_string())
 }
 
 /// Ruby of one compilation.
@@ -177,6 +221,62 @@ fn abort(unwind: Box<EvalUnwind>) -> RubyCallbackError {
         EvalUnwind::Error(error) => RubyCallbackError::Raise(error.to_string()),
         _ => RubyCallbackError::Abort(RubyAbort(unwind)),
     }
+}
+
+/// The answers to code that runs outside of a compilation: files of types.
+struct NoCompilation;
+
+fn no_compilation<T>() -> Result<T, RubyCallbackError> {
+    Err(RubyCallbackError::Raise(
+        "no catalog is being compiled".to_owned(),
+    ))
+}
+
+impl RubyCallbacks for NoCompilation {
+    fn variable(&mut self, _: &str) -> Result<RubyVariable, RubyCallbackError> {
+        Ok(RubyVariable::Unknown)
+    }
+
+    fn variables(&mut self, _: Option<&[String]>) -> Result<Hash, RubyCallbackError> {
+        Ok(Hash::new())
+    }
+
+    fn has_function(&mut self, _: &str) -> bool {
+        false
+    }
+
+    fn call_function(
+        &mut self,
+        _: &RubySession,
+        _: &str,
+        _: &[Value],
+        _: Option<&RubyBlock>,
+    ) -> Result<Value, RubyCallbackError> {
+        no_compilation()
+    }
+
+    fn call_block(
+        &mut self,
+        _: &RubySession,
+        _: u32,
+        _: &[Value],
+    ) -> Result<Value, RubyCallbackError> {
+        no_compilation()
+    }
+
+    fn tags(&mut self) -> Result<Vec<String>, RubyCallbackError> {
+        Ok(Vec::new())
+    }
+
+    fn classes(&mut self) -> Result<Vec<String>, RubyCallbackError> {
+        Ok(Vec::new())
+    }
+
+    fn interpolate(&mut self, value: &Value) -> Result<Value, RubyCallbackError> {
+        Ok(value.clone())
+    }
+
+    fn log(&mut self, _: &str, _: &str) {}
 }
 
 impl RubyCallbacks for CallerCallbacks<'_> {

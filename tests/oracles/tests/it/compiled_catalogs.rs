@@ -2,7 +2,8 @@
 
 use anyhow::{Result, bail};
 use oracles::catalog_cases::{CatalogAnswer, CatalogCase, catalog_case_files, check_catalog_cases};
-use oracles::compiled_catalog::compile_case;
+use oracles::catalog_classes::{ClassCase, check_catalog_classes};
+use oracles::compiled_catalog::{ClassCompiler, compile_case};
 
 fn answer(case: &CatalogCase) -> CatalogAnswer {
     match compile_case(case) {
@@ -35,4 +36,36 @@ fn our_catalogs_are_puppets() -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Compiles the classes whose names contain the text of the variable `CATALOG_CLASSES`, or all.
+#[test]
+fn our_classes_are_puppets() -> Result<()> {
+    let only = std::env::var("CATALOG_CLASSES").ok();
+    let compiler = ClassCompiler::new()?;
+    let report = check_catalog_classes(|case: &ClassCase| {
+        if only
+            .as_ref()
+            .is_some_and(|only| !case.class.contains(only.as_str()))
+        {
+            return case.answer.clone();
+        }
+        match compiler.answer(case) {
+            Ok(answer) => answer,
+            Err(error) => CatalogAnswer::from(Err(format!("{error:#}"))),
+        }
+    })?;
+    if report.failed.is_empty() {
+        return Ok(());
+    }
+    let failed = report.failed.iter();
+    let lines: Vec<String> = failed
+        .map(|(class, found)| format!("  {class}: {found}"))
+        .collect();
+    bail!(
+        "{} classes agree, {} differ:\n{}",
+        report.passed,
+        report.failed.len(),
+        lines.join("\n")
+    );
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use catalogs::{RubyCalls, RubyWorkerProvider};
+use catalogs::{EnvironmentFiles, EnvironmentOnDisk, RubyCalls, RubyWorkerProvider};
 use clap::builder::NonEmptyStringValueParser;
 use compiler::{
     ClassifiedClass, CompileError, CompileRequest, CompiledCatalog, CompilerEnvironment,
@@ -13,7 +13,7 @@ use lookup::HieraSettings;
 use pcore::{Hash, Value};
 use ruby_workers::{RubyEnvironment, RubyWorkerSettings, RubyWorkers};
 
-use crate::environment::{EnvironmentFiles, EnvironmentLocation, EnvironmentOnDisk, facts};
+use crate::environment::{EnvironmentLocation, facts};
 use cli::CommandFailure;
 
 /// Options for the node and its code.

@@ -1,10 +1,9 @@
-//! The location of an environment on disk: [`EnvironmentLocation`] from the options,
-//! [`EnvironmentOnDisk`] as it was found.
+//! The options that name an environment on disk: [`EnvironmentLocation`].
 
 use std::path::{Path, PathBuf};
 
+use catalogs::{EnvironmentOnDisk, EnvironmentReadError, module_directories};
 use cli::CommandFailure;
-use cli::input::read_if_exists;
 
 /// Code directories with their configuration directories; the first that exists is used.
 const DIRECTORIES: [(&str, &str); 2] = [
@@ -35,19 +34,6 @@ pub struct EnvironmentLocation {
     /// The hiera.yaml of the global layer
     #[arg(long = "hiera_config", alias = "hiera-config", value_name = "FILE")]
     hiera_config: Option<PathBuf>,
-}
-
-/// An environment on disk.
-#[derive(Debug, Clone)]
-pub struct EnvironmentOnDisk {
-    /// Name of the environment.
-    pub name: String,
-    /// Directory of the environment.
-    pub root: PathBuf,
-    /// Directories of modules, the first one that has a module counts.
-    pub modulepath: Vec<PathBuf>,
-    /// The `hiera.yaml` of the global layer, which need not exist.
-    pub hiera_config: PathBuf,
 }
 
 impl EnvironmentLocation {
@@ -116,54 +102,19 @@ impl EnvironmentLocation {
         }
         let mut base = vec![codedir.join("modules")];
         base.extend(VENDOR_MODULES.map(PathBuf::from));
-        module_directories(root, codedir, &base)
+        module_directories(root, codedir, &base).map_err(failure)
     }
 }
 
-impl EnvironmentOnDisk {
-    /// The environment in a directory, with the modules that its `environment.conf` names.
-    /// `base_modules` are the directories of `$basemodulepath`.
-    pub fn open(
-        name: &str,
-        root: &Path,
-        base_modules: &[PathBuf],
-        hiera_config: &Path,
-    ) -> Result<Self, CommandFailure> {
-        let codedir = root.parent().and_then(Path::parent).unwrap_or(root);
-        Ok(Self {
-            name: name.to_owned(),
-            root: root.to_owned(),
-            modulepath: module_directories(root, codedir, base_modules)?,
-            hiera_config: hiera_config.to_owned(),
-        })
+/// The failure of a command whose environment cannot be read.
+fn failure(error: EnvironmentReadError) -> CommandFailure {
+    match error {
+        EnvironmentReadError::Io { path, source } => CommandFailure::Read { path, source },
+        EnvironmentReadError::TooLarge { path, .. } => CommandFailure::Content {
+            place: path.display().to_string(),
+            what: "it is too large".to_owned(),
+        },
     }
-}
-
-/// The directories of modules that `environment.conf` names, or Puppet's own.
-fn module_directories(
-    root: &Path,
-    codedir: &Path,
-    base: &[PathBuf],
-) -> Result<Vec<PathBuf>, CommandFailure> {
-    let settings = read_if_exists(&root.join("environment.conf"))?;
-    let configured = settings.as_deref().and_then(modulepath);
-    let configured = configured.unwrap_or("modules:$basemodulepath");
-    let configured = configured.replace("$codedir", &codedir.to_string_lossy());
-    let mut directories = Vec::new();
-    for path in configured.split(':').filter(|path| !path.is_empty()) {
-        match path {
-            "$basemodulepath" => directories.extend(base.iter().cloned()),
-            path => directories.push(root.join(path)),
-        }
-    }
-    Ok(directories)
-}
-
-/// The `modulepath` of an environment.conf.
-fn modulepath(text: &str) -> Option<&str> {
-    let settings = text.lines().filter_map(|line| line.split_once('='));
-    let mut said = settings.filter(|(name, _)| name.trim() == "modulepath");
-    said.next_back().map(|(_, value)| value.trim())
 }
 
 fn join_paths(paths: &[PathBuf]) -> String {

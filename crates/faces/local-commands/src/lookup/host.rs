@@ -11,7 +11,7 @@ use evaluator::{
 use lookup::{DataFileCache, HieraSettings, Lookup, LookupRequest, LookupTrail, context_type};
 use pcore::{Type, Value};
 
-use crate::environment::{EnvironmentFiles, EnvironmentOnDisk};
+use catalogs::{EnvironmentFiles, EnvironmentOnDisk};
 use cli::terminal;
 
 /// Files of an environment, and the lookups in it.

@@ -9,8 +9,9 @@ use evaluator::{CodeReadError, CodeSource, SourceFile};
 use lookup::LookupFiles;
 
 use super::EnvironmentFiles;
+use super::on_disk::setting;
+use super::text_file::{read_if_exists, read_limited};
 use crate::defaults::{MANIFEST_DEPTH_MAX, MANIFESTS_MAX};
-use cli::input::{read_if_exists, read_limited};
 
 impl EnvironmentCode for EnvironmentFiles {
     fn as_code(&self) -> &dyn CodeSource {
@@ -53,13 +54,6 @@ impl EnvironmentFiles {
             .and_then(|text| setting(text, "manifest"));
         Ok(root.join(manifest.unwrap_or("manifests")))
     }
-}
-
-/// The last value of a setting of an `environment.conf`.
-fn setting<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let settings = text.lines().filter_map(|line| line.split_once('='));
-    let mut values = settings.filter(|(known, _)| known.trim() == name);
-    values.next_back().map(|(_, value)| value.trim())
 }
 
 fn find_manifests(

@@ -9,9 +9,8 @@ use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 use lookup::{DirectoryEntry, FileIdentity, HostError, LookupFiles};
 use zeroize::Zeroizing;
 
-use super::location::EnvironmentOnDisk;
-use cli::CommandFailure;
-use cli::input::{read_if_exists, read_limited};
+use super::EnvironmentOnDisk;
+use super::text_file::{EnvironmentReadError, read_if_exists, read_limited};
 
 const NANOSECONDS: i128 = 1_000_000_000;
 
@@ -28,7 +27,9 @@ impl EnvironmentFiles {
         Self { environment }
     }
 
-    pub(crate) fn environment(&self) -> &str {
+    /// Name of the environment.
+    #[must_use]
+    pub fn environment(&self) -> &str {
         &self.environment.name
     }
 }
@@ -111,7 +112,7 @@ impl CodeSource for EnvironmentFiles {
                 path: path.to_string_lossy().into(),
                 bytes: text.into_bytes().into(),
             })),
-            Err(CommandFailure::Read { source, .. }) if is_absence(source.kind()) => Ok(None),
+            Err(EnvironmentReadError::Io { source, .. }) if is_absence(source.kind()) => Ok(None),
             Err(failure) => Err(CodeReadError {
                 path: path.display().to_string(),
                 cause: failure.to_string(),

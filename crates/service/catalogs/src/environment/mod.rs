@@ -1,0 +1,10 @@
+//! An environment in a directory of this machine.
+
+mod files;
+mod on_disk;
+mod site_manifests;
+mod text_file;
+
+pub use files::EnvironmentFiles;
+pub use on_disk::{EnvironmentOnDisk, module_directories};
+pub use text_file::EnvironmentReadError;

@@ -1,0 +1,52 @@
+//! Text files of an environment: [`read_limited`].
+//!
+//! Invariant: no more than [`FILE_BYTES_MAX`] are read, and an error names the file.
+
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use crate::defaults::FILE_BYTES_MAX;
+
+/// A file of an environment that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvironmentReadError {
+    /// Error of the operating system, or a text that is not UTF-8.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{} is larger than {max} bytes", path.display())]
+    TooLarge { path: PathBuf, max: u64 },
+}
+
+/// Reads a text file up to the size limit.
+pub(super) fn read_limited(path: &Path) -> Result<String, EnvironmentReadError> {
+    let fail = |source| EnvironmentReadError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(fail)?;
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_string(&mut text)
+        .map_err(fail)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(EnvironmentReadError::TooLarge {
+            path: path.to_owned(),
+            max: FILE_BYTES_MAX,
+        });
+    }
+    Ok(text)
+}
+
+/// The same; `None` if there is no such file.
+pub(super) fn read_if_exists(path: &Path) -> Result<Option<String>, EnvironmentReadError> {
+    match read_limited(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(EnvironmentReadError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -21,6 +21,7 @@ mod library;
 mod literals;
 mod names;
 mod providers;
+mod requires;
 mod resource_api;
 mod structure;
 mod title_patterns;

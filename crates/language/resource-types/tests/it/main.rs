@@ -6,3 +6,4 @@ mod entry;
 mod generated;
 mod properties;
 mod ruby;
+mod ruby_refused;

@@ -115,6 +115,7 @@ impl Compilation<'_> {
         resource: CatalogResource,
     ) -> EvalResult<ResourceId> {
         if let Some(parent) = &class.parent {
+            self.check_inheritance(evaluator, class)?;
             let parent = self.parent_class(evaluator, class, parent)?;
             self.enter_nested()?;
             let added = self.ensure_class(evaluator, scope, &parent);
@@ -123,6 +124,35 @@ impl Compilation<'_> {
         }
         self.state().catalog.tags.merge(&resource.tags);
         self.add_resource(scope, resource)
+    }
+
+    /// Refuses a class that inherits itself, directly or through others.
+    fn check_inheritance(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        class: &ClassDefinition,
+    ) -> EvalResult<()> {
+        let mut names = vec![Arc::clone(&class.name)];
+        let mut next = class.parent.clone();
+        while let Some(name) = next {
+            if names.contains(&name) {
+                names.push(name);
+                return fail_at(
+                    format!(
+                        "class {} inherits itself: {}",
+                        class.name,
+                        names.join(" inherits ")
+                    ),
+                    &class.code.location(),
+                );
+            }
+            next = match self.find_class(evaluator, &name)? {
+                Some(parent) => parent.parent.clone(),
+                None => None,
+            };
+            names.push(name);
+        }
+        Ok(())
     }
 
     fn parent_class(
@@ -135,8 +165,8 @@ impl Compilation<'_> {
             Some(parent) => Ok(parent),
             None => Err(error_at(
                 format!(
-                    "Could not find parent resource type '{}' of type hostclass in {}",
-                    class.written_parent,
+                    "Could not find parent resource type '::{}' of type hostclass in {}",
+                    class.written_parent.trim_start_matches("::"),
                     self.environment.name()
                 ),
                 &class.code.location(),

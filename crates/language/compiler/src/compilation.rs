@@ -96,6 +96,8 @@ pub(crate) struct Compilation<'e> {
     state: RefCell<CompileState>,
     /// Ruby, started at its first use.
     pub(crate) ruby: OnceCell<Box<dyn RubyCode>>,
+    /// Call of the manifest that runs code in Ruby now, whose own calls have no place.
+    pub(crate) ruby_call_site: RefCell<Option<SourceLocation>>,
     /// Classes and defined resources that are being evaluated inside each other.
     pub(crate) depth: Cell<u32>,
 }
@@ -150,6 +152,7 @@ impl<'e> Compilation<'e> {
             lookup: Lookup::new(settings, Arc::clone(&environment.data)),
             state: RefCell::new(CompileState::new()),
             ruby: OnceCell::new(),
+            ruby_call_site: RefCell::default(),
             depth: Cell::new(0),
         }
     }
@@ -263,6 +266,14 @@ impl<'e> Compilation<'e> {
             }
         }
         evaluator::raise("Somehow looped more than 1000 times while evaluating host catalog")
+    }
+
+    /// Place of a call in a manifest: its own, or that of the Ruby code that makes it.
+    pub(crate) fn call_site(&self, own: SourceLocation) -> SourceLocation {
+        match &*self.ruby_call_site.borrow() {
+            Some(site) if own.file.is_none() => site.clone(),
+            _ => own,
+        }
     }
 
     /// Logs a message of the compiler or of a manifest.

@@ -56,8 +56,14 @@ impl EvaluationHost for Compilation<'_> {
     fn variable(&self, name: &str) -> Option<EvalResult> {
         let (class, variable) = name.rsplit_once("::")?;
         if class == "settings" {
-            if variable == "environment" {
-                return Some(Ok(Value::from(self.environment.name())));
+            match variable {
+                "environment" => return Some(Ok(Value::from(self.environment.name()))),
+                "strict" => return Some(Ok(Value::from("error"))),
+                "strict_variables" => return Some(Ok(Value::Bool(true))),
+                "storeconfigs" => {
+                    return Some(Ok(Value::Bool(self.environment.settings.storeconfigs)));
+                }
+                _ => {}
             }
             let settings = self.environment.settings.settings.iter();
             let mut found = settings.filter(|(known, _)| known == variable);

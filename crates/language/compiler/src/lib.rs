@@ -37,4 +37,6 @@ pub use environment::{CompilerEnvironment, EnvironmentCode, EnvironmentSettings}
 pub use error::CompileError;
 pub use exports::{ExportSearchError, ExportedResource, ExportedResources};
 pub use request::{ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog};
-pub use ruby::{BlockArity, ErbSource, RubyCaller, RubyCode, RubyProvider, ruby_error};
+pub use ruby::{
+    BlockArity, ErbSource, RubyCaller, RubyCode, RubyFunctionKind, RubyProvider, ruby_error,
+};

@@ -29,8 +29,8 @@ pub trait RubyProvider: Send + Sync {
 
 /// Ruby for one compilation.
 pub trait RubyCode {
-    /// True if the environment has a function in Ruby.
-    fn has_function(&self, name: &str) -> bool;
+    /// The interface that a function in Ruby is written for; `None` if there is no such function.
+    fn find_function(&self, name: &str) -> Option<RubyFunctionKind>;
 
     /// Calls a function. Its errors have the text of the exception, and a hint with file and line.
     fn call_function(
@@ -47,6 +47,16 @@ pub trait RubyCode {
         template: ErbSource<'_>,
         caller: &mut dyn RubyCaller,
     ) -> EvalResult<String>;
+}
+
+/// The interface that a function in Ruby is written for. It decides in which scope the function
+/// calls others and declares resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RubyFunctionKind {
+    /// Puppet 4: it acts in the global scope.
+    Modern,
+    /// Puppet 3: it acts in the scope of its caller.
+    Former,
 }
 
 /// An ERB template.
@@ -115,21 +125,27 @@ impl Compilation<'_> {
         call: &CallArguments<'_>,
     ) -> Option<EvalResult> {
         let ruby = self.ruby()?;
-        if !ruby.has_function(call.name) {
-            return None;
-        }
+        let kind = ruby.find_function(call.name)?;
         let block = call.block.map(|block| {
             let (required, most) = block.arity();
             BlockArity { required, most }
         });
+        let own = call.scope();
         let mut caller = CompilationCaller {
             compilation: self,
             evaluator,
-            scope: call.scope(),
+            acting_scope: match kind {
+                RubyFunctionKind::Modern => own.global(),
+                RubyFunctionKind::Former => own.clone(),
+            },
+            scope: own,
             block: call.block,
             location: call.location(),
         };
-        Some(ruby.call_function(call.name, &call.arguments, block, &mut caller))
+        let outer = self.ruby_call_site.replace(Some(call.location()));
+        let result = ruby.call_function(call.name, &call.arguments, block, &mut caller);
+        self.ruby_call_site.replace(outer);
+        Some(result)
     }
 
     /// Renders an ERB template.
@@ -148,6 +164,7 @@ impl Compilation<'_> {
         let mut caller = CompilationCaller {
             compilation: self,
             evaluator,
+            acting_scope: call.scope(),
             scope: call.scope(),
             block: None,
             location: call.location(),
@@ -160,7 +177,10 @@ impl Compilation<'_> {
 struct CompilationCaller<'c, 'e, 'h> {
     compilation: &'c Compilation<'e>,
     evaluator: &'c mut Evaluator<'h>,
+    /// Scope whose variables are read.
     scope: VariableScope,
+    /// Scope in which functions are called and resources are declared.
+    acting_scope: VariableScope,
     block: Option<&'c CodeBlock>,
     location: SourceLocation,
 }
@@ -198,7 +218,7 @@ impl RubyCaller for CompilationCaller<'_, '_, '_> {
 
     fn call_function(&mut self, name: &str, arguments: Vec<Value>) -> EvalResult {
         self.evaluator
-            .call_function_in(&self.scope, name, arguments)
+            .call_function_in(&self.acting_scope, name, arguments)
     }
 
     fn call_block(&mut self, arguments: Vec<Value>) -> EvalResult {
@@ -217,14 +237,14 @@ impl RubyCaller for CompilationCaller<'_, '_, '_> {
         let resources: Hash = [(title.clone(), Value::hash(parameters.clone()))]
             .into_iter()
             .collect();
-        let place = (self.scope.catalog_scope(), self.location.clone());
+        let place = (self.acting_scope.catalog_scope(), self.location.clone());
         let request = (type_name, &resources, &Hash::new());
         create_from_hash(self.compilation, self.evaluator, place, request).map(drop)
     }
 
     fn tags(&mut self) -> Vec<String> {
         let state = self.compilation.state();
-        let container = state.scope(self.scope.catalog_scope()).resource;
+        let container = state.scope(self.acting_scope.catalog_scope()).resource;
         let own = &state.catalog.resource(container).tags;
         own.iter().map(ToString::to_string).collect()
     }

@@ -3,20 +3,22 @@
 //! Invariant: a compilation has one session, which is opened at its first call and ends with it.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use compiler::{BlockArity, ErbSource, RubyCaller, RubyCode, RubyProvider, ruby_error};
+use compiler::{
+    BlockArity, ErbSource, RubyCaller, RubyCode, RubyFunctionKind, RubyProvider, ruby_error,
+};
 use evaluator::{EvalResult, EvalUnwind, raise};
 use pcore::{Hash, Value};
 use resource_types::{ResourceType, ResourceTypeBuilder, ResourceTypeOrigin, TitlePattern};
 use ruby_regex::RegexFlags;
 use ruby_workers::{
     RubyAbort, RubyBlock, RubyBlockShape, RubyCallError, RubyCallbackError, RubyCallbacks,
-    RubyEnvironment, RubyResourceType, RubySession, RubyTemplate, RubyTitlePattern, RubyVariable,
-    RubyWorkers, list_ruby_functions,
+    RubyEnvironment, RubyFunctionApi, RubyResourceType, RubySession, RubyTemplate,
+    RubyTitlePattern, RubyVariable, RubyWorkers, list_ruby_functions,
 };
 
 /// Ruby of one environment version, run by workers.
@@ -24,8 +26,8 @@ use ruby_workers::{
 pub struct RubyWorkerProvider {
     workers: RubyWorkers,
     environment: RubyEnvironment,
-    /// Names of the functions that the environment has in Ruby.
-    functions: Arc<HashSet<String>>,
+    /// The functions that the environment has in Ruby.
+    functions: Arc<HashMap<String, RubyFunctionKind>>,
     calls: Arc<Mutex<RubyCalls>>,
 }
 
@@ -39,10 +41,23 @@ pub struct RubyCalls {
 impl RubyWorkerProvider {
     #[must_use]
     pub fn new(workers: RubyWorkers, environment: RubyEnvironment) -> Self {
-        let functions = list_ruby_functions(&environment);
+        let mut functions: HashMap<String, RubyFunctionKind> = CORE_FUNCTIONS
+            .iter()
+            .map(|name| ((*name).to_owned(), RubyFunctionKind::Former))
+            .collect();
+        for function in list_ruby_functions(&environment) {
+            let kind = match function.api {
+                RubyFunctionApi::V4 => RubyFunctionKind::Modern,
+                RubyFunctionApi::V3 => RubyFunctionKind::Former,
+            };
+            let known = functions.entry(function.name).or_insert(kind);
+            if kind == RubyFunctionKind::Modern {
+                *known = kind;
+            }
+        }
         Self {
             workers,
-            functions: Arc::new(functions.into_iter().map(|it| it.name).collect()),
+            functions: Arc::new(functions),
             environment,
             calls: Arc::default(),
         }
@@ -113,10 +128,13 @@ fn resource_type(found: &RubyResourceType) -> Result<ResourceType, String> {
 struct WorkerCode {
     workers: RubyWorkers,
     environment: RubyEnvironment,
-    functions: Arc<HashSet<String>>,
+    functions: Arc<HashMap<String, RubyFunctionKind>>,
     calls: Arc<Mutex<RubyCalls>>,
     session: OnceCell<RubySession>,
 }
+
+/// Functions of Puppet itself that run programs of the server, for which the workers have bounds.
+const CORE_FUNCTIONS: [&str; 1] = ["generate"];
 
 /// The block of a manifest that a call passes; each call has one at most.
 const BLOCK: u32 = 0;
@@ -141,8 +159,8 @@ impl WorkerCode {
 }
 
 impl RubyCode for WorkerCode {
-    fn has_function(&self, name: &str) -> bool {
-        self.functions.contains(name)
+    fn find_function(&self, name: &str) -> Option<RubyFunctionKind> {
+        self.functions.get(name).copied()
     }
 
     fn call_function(

@@ -36,7 +36,7 @@ pub(super) fn create_resources(
         _ => return raise("create_resources(): third argument, if provided, must be a hash"),
     };
     let type_name = call.text(0);
-    let place = (call.catalog_scope(), call.location());
+    let place = (call.catalog_scope(), compilation.call_site(call.location()));
     let declared = create(
         compilation,
         evaluator,

@@ -71,7 +71,7 @@ fn ensure(
     let resources: Hash = [(title.clone(), Value::hash(attributes.clone()))]
         .into_iter()
         .collect();
-    let place = (call.catalog_scope(), call.location());
+    let place = (call.catalog_scope(), compilation.call_site(call.location()));
     let request = (type_name, &resources, &Hash::new());
     create(compilation, evaluator, place, request).map(drop)
 }

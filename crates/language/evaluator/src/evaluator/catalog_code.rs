@@ -202,6 +202,14 @@ impl VariableScope {
         Self::new(None)
     }
 
+    /// The scope that functions see besides their parameters: the node block around this scope, or
+    /// the top scope.
+    #[must_use]
+    pub fn global(&self) -> Self {
+        let frame = self.frame.as_ref().and_then(VariableFrame::node_block);
+        Self::new(frame.cloned())
+    }
+
     /// An empty scope inside this one, whose variables are defined by name.
     #[must_use]
     pub fn growable_inside(&self) -> Self {

@@ -45,14 +45,16 @@ impl Evaluator<'_> {
     /// Reads a file in `templates/` or `files/` of a module, named `module/path`, or by the
     /// absolute path that `find_file` returns.
     pub(crate) fn module_file(&self, name: &str, folder: &str) -> EvalResult<Option<SourceFile>> {
-        let of_path = name.starts_with('/').then(|| self.of_path(name, folder));
-        let (module, path) = match of_path {
-            Some(Some((module, path))) => (module, path),
-            Some(None) => return Ok(None),
-            None => match name.split_once('/') {
-                Some((module, path)) => (module, path),
+        let (module, folder, path) = if name.starts_with('/') {
+            match self.of_path(name) {
+                Some(found) => found,
                 None => return Ok(None),
-            },
+            }
+        } else {
+            match name.split_once('/') {
+                Some((module, path)) => (module, folder, path),
+                None => return Ok(None),
+            }
         };
         let is_inside =
             !module.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
@@ -70,15 +72,15 @@ impl Evaluator<'_> {
         self.module_file(name, folder)
     }
 
-    /// Splits an absolute path into a module and the path below its folder; `None` if it leads into
-    /// no module.
-    fn of_path<'p>(&self, path: &'p str, folder: &str) -> Option<(&'p str, &'p str)> {
-        let middle = format!("/{folder}/");
-        path.match_indices(&middle).find_map(|(at, _)| {
+    /// Splits an absolute path into a module, a folder of it and the path below; `None` if it leads
+    /// into no module.
+    fn of_path<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str, &'p str)> {
+        path.match_indices('/').find_map(|(at, _)| {
             let directory = &path[..at];
             let (_, module) = directory.rsplit_once('/')?;
             let found = self.host().code().module(module)?;
-            (*found.path == *directory).then(|| (module, &path[at + middle.len()..]))
+            let (folder, rest) = path[at + 1..].split_once('/')?;
+            (*found.path == *directory).then_some((module, folder, rest))
         })
     }
 }

@@ -133,9 +133,8 @@ fn measure(
 
 fn compile(environment: &CompilerEnvironment, request: &CompileRequest) -> Result<usize, String> {
     let compiled = compiler::compile(environment, request).map_err(|error| error.to_string())?;
-    let document = compiled.document.to_json(DocumentForm::Rich);
-    let text = document.map_err(|error| error.to_string())?.to_string();
-    std::hint::black_box(text);
+    let text = compiled.document.to_text(DocumentForm::Rich);
+    std::hint::black_box(text.map_err(|error| error.to_string())?);
     Ok(compiled.document.resource_count())
 }
 

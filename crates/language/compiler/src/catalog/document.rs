@@ -5,18 +5,17 @@
 //! are collected.
 
 use pcore::Value;
-use serde_json::{Map, Value as Json, json};
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, SerializeSeq as _, Serializer};
+use serde_json::Value as Json;
 
-use super::{Catalog, CatalogResource, ResourceId, ResourceKind};
+use super::document_value::DocumentValue;
+use super::{Catalog, CatalogResource, ResourceId, ResourceKind, TagSet};
 use crate::environment::CompilerEnvironment;
-use crate::relationships::CatalogReference;
 use crate::request::CompileRequest;
 
 /// The catalog format that Puppet 7 and 8 write.
 const CATALOG_FORMAT: u32 = 2;
-
-/// The attributes whose lists are flat in a document.
-const RELATIONSHIPS: [&str; 4] = ["before", "subscribe", "notify", "require"];
 
 /// A compiled catalog.
 #[derive(Debug)]
@@ -44,15 +43,10 @@ pub(crate) struct CatalogIdentity {
     catalog_uuid: String,
 }
 
-/// A value of an attribute that cannot be written.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the value of '{attribute}' of {resource} cannot be written: {cause}")]
-pub struct RichValueError {
-    /// Reference to the resource.
-    pub resource: String,
-    pub attribute: String,
-    pub cause: String,
-}
+/// A value of an attribute that cannot be written; the text names resource and attribute.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct RichValueError(#[from] serde_json::Error);
 
 impl CatalogIdentity {
     pub(crate) fn of(environment: &CompilerEnvironment, request: &CompileRequest) -> Self {
@@ -74,86 +68,165 @@ impl CatalogDocument {
     /// Number of resources in the catalog, virtual ones left out.
     #[must_use]
     pub fn resource_count(&self) -> usize {
-        self.catalog.ids().filter(|id| self.is_shown(*id)).count()
+        self.shown().count()
+    }
+
+    /// The document as JSON text.
+    pub fn to_text(&self, form: DocumentForm) -> Result<String, RichValueError> {
+        Ok(serde_json::to_string(&self.view(form))?)
     }
 
     /// The document as JSON.
     pub fn to_json(&self, form: DocumentForm) -> Result<Json, RichValueError> {
-        let catalog = &self.catalog;
-        let shown: Vec<ResourceId> = catalog.ids().filter(|id| self.is_shown(*id)).collect();
-        let resources: Result<Vec<Json>, RichValueError> = shown
-            .iter()
-            .map(|id| resource_json(catalog.resource(*id), form))
-            .collect();
-        let identity = &self.identity;
-        Ok(json!({
-            "tags": tags_json(&catalog.tags),
-            "name": identity.name,
-            "version": identity.version.to_json().unwrap_or_default(),
-            "code_id": identity.code_id,
-            "catalog_uuid": identity.catalog_uuid,
-            "catalog_format": CATALOG_FORMAT,
-            "environment": identity.environment,
-            "resources": resources?,
-            "edges": self.edges(&shown),
-            "classes": catalog.classes.iter().map(|it| Json::from(&**it)).collect::<Vec<_>>(),
-        }))
-    }
-
-    fn is_shown(&self, id: ResourceId) -> bool {
-        !self.catalog.resource(id).is_virtual
+        Ok(serde_json::to_value(self.view(form))?)
     }
 
     /// The resources that the node exports, which other nodes may collect; some are in the catalog of
     /// the node itself too.
     pub fn exported_resources(&self, form: DocumentForm) -> Result<Vec<Json>, RichValueError> {
-        let catalog = &self.catalog;
-        let resources = catalog.ids().map(|id| catalog.resource(id));
-        resources
-            .filter(|resource| resource.is_exported)
-            .map(|resource| resource_json(resource, form))
+        let resources = self.catalog.ids().map(|id| self.catalog.resource(id));
+        let exported = resources.filter(|resource| resource.is_exported);
+        exported
+            .map(|resource| Ok(serde_json::to_value(ResourceView { resource, form })?))
             .collect()
     }
 
-    /// Containment edges, by contained resource in the order of the catalog.
-    fn edges(&self, shown: &[ResourceId]) -> Vec<Json> {
-        let mut edges = Vec::new();
-        for id in shown {
-            let target = self.catalog.resource(*id).to_string();
-            for container in self.catalog.containers(*id) {
-                if self.is_shown(*container) {
-                    let source = self.catalog.resource(*container).to_string();
-                    edges.push(json!({"source": source, "target": target}));
-                }
-            }
+    fn view(&self, form: DocumentForm) -> DocumentView<'_> {
+        DocumentView {
+            document: self,
+            form,
         }
-        edges
+    }
+
+    fn shown(&self) -> impl Iterator<Item = ResourceId> {
+        self.catalog.ids().filter(|id| self.is_shown(*id))
+    }
+
+    fn is_shown(&self, id: ResourceId) -> bool {
+        !self.catalog.resource(id).is_virtual
     }
 }
 
-fn resource_json(resource: &CatalogResource, form: DocumentForm) -> Result<Json, RichValueError> {
-    let mut data = Map::new();
-    data.insert("type".to_owned(), Json::from(&*resource.type_name));
-    data.insert("title".to_owned(), Json::from(&*resource.title));
-    data.insert("tags".to_owned(), tags_json(&resource.tags));
-    if resource.location.line > 0 {
-        if let Some(file) = &resource.location.file {
-            data.insert("file".to_owned(), Json::from(&**file));
+/// A document in one form.
+struct DocumentView<'d> {
+    document: &'d CatalogDocument,
+    form: DocumentForm,
+}
+
+impl Serialize for DocumentView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let CatalogDocument { identity, catalog } = self.document;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("tags", &TagsView(&catalog.tags))?;
+        map.serialize_entry("name", &identity.name)?;
+        let version = identity.version.to_json().unwrap_or_default();
+        map.serialize_entry("version", &version)?;
+        map.serialize_entry("code_id", &identity.code_id)?;
+        map.serialize_entry("catalog_uuid", &identity.catalog_uuid)?;
+        map.serialize_entry("catalog_format", &CATALOG_FORMAT)?;
+        map.serialize_entry("environment", &identity.environment)?;
+        map.serialize_entry("resources", &ResourcesView(self))?;
+        map.serialize_entry("edges", &EdgesView(self.document))?;
+        map.serialize_entry("classes", &TextsView(&catalog.classes))?;
+        map.end()
+    }
+}
+
+struct ResourcesView<'d>(&'d DocumentView<'d>);
+
+impl Serialize for ResourcesView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let DocumentView { document, form } = self.0;
+        serializer.collect_seq(document.shown().map(|id| ResourceView {
+            resource: document.catalog.resource(id),
+            form: *form,
+        }))
+    }
+}
+
+/// Containment edges, by contained resource in the order of the catalog.
+struct EdgesView<'d>(&'d CatalogDocument);
+
+impl Serialize for EdgesView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let catalog = &self.0.catalog;
+        let mut edges = serializer.serialize_seq(None)?;
+        for id in self.0.shown() {
+            for container in catalog.containers(id) {
+                if self.0.is_shown(*container) {
+                    edges.serialize_element(&EdgeView {
+                        source: Reference(catalog.resource(*container)),
+                        target: Reference(catalog.resource(id)),
+                    })?;
+                }
+            }
         }
-        data.insert("line".to_owned(), Json::from(resource.location.line));
+        edges.end()
     }
-    data.insert("exported".to_owned(), Json::from(resource.is_exported));
-    data.insert("kind".to_owned(), Json::from(kind_name(resource)));
-    let parameters = parameters_json(resource, form)?;
-    if !parameters.is_empty() {
-        data.insert("parameters".to_owned(), Json::Object(parameters));
+}
+
+#[derive(Serialize)]
+struct EdgeView<'d> {
+    source: Reference<'d>,
+    target: Reference<'d>,
+}
+
+/// `Type[title]`
+struct Reference<'d>(&'d CatalogResource);
+
+impl Serialize for Reference<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self.0)
     }
-    if !resource.sensitive_parameters.is_empty() {
-        let names = resource.sensitive_parameters.iter();
-        let names: Vec<Json> = names.map(|name| Json::from(&**name)).collect();
-        data.insert("sensitive_parameters".to_owned(), Json::Array(names));
+}
+
+struct TagsView<'d>(&'d TagSet);
+
+impl Serialize for TagsView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|tag| &**tag))
     }
-    Ok(Json::Object(data))
+}
+
+struct TextsView<'d>(&'d [std::sync::Arc<str>]);
+
+impl Serialize for TextsView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|text| &**text))
+    }
+}
+
+/// A resource in one form.
+struct ResourceView<'d> {
+    resource: &'d CatalogResource,
+    form: DocumentForm,
+}
+
+impl Serialize for ResourceView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let resource = self.resource;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", &*resource.type_name)?;
+        map.serialize_entry("title", &*resource.title)?;
+        map.serialize_entry("tags", &TagsView(&resource.tags))?;
+        if resource.location.line > 0 {
+            if let Some(file) = &resource.location.file {
+                map.serialize_entry("file", &**file)?;
+            }
+            map.serialize_entry("line", &resource.location.line)?;
+        }
+        map.serialize_entry("exported", &resource.is_exported)?;
+        map.serialize_entry("kind", kind_name(resource))?;
+        let parameters = ParametersView::of(self);
+        if !parameters.is_empty() {
+            map.serialize_entry("parameters", &parameters)?;
+        }
+        if !resource.sensitive_parameters.is_empty() {
+            let names = TextsView(&resource.sensitive_parameters);
+            map.serialize_entry("sensitive_parameters", &names)?;
+        }
+        map.end()
+    }
 }
 
 fn kind_name(resource: &CatalogResource) -> &'static str {
@@ -165,48 +238,68 @@ fn kind_name(resource: &CatalogResource) -> &'static str {
     }
 }
 
-fn tags_json(tags: &super::TagSet) -> Json {
-    tags.iter().map(|tag| Json::from(&**tag)).collect()
+/// The attributes of a resource: first those that its title sets, then its own.
+struct ParametersView<'d> {
+    resource: &'d CatalogResource,
+    form: DocumentForm,
+    of_title: Vec<(&'d str, &'d str)>,
+    own: Vec<(&'d str, &'d Value)>,
 }
 
-fn parameters_json(
-    resource: &CatalogResource,
-    form: DocumentForm,
-) -> Result<Map<String, Json>, RichValueError> {
-    let mut parameters = Map::new();
-    let name_variable = match &resource.kind {
-        ResourceKind::Native(ty) => ty.name_variable(),
-        _ => "name",
-    };
-    for (name, value) in title_values(resource) {
-        let is_set = resource
-            .parameters
-            .get(name)
-            .is_some_and(|it| !it.value.is_undef());
-        let is_title =
-            name == name_variable && *value == *resource.title && resource.has_text_title();
-        if !is_set && !is_title {
-            parameters.insert(name.to_owned(), Json::from(value));
-        }
-    }
-    for (name, parameter) in &resource.parameters {
-        let value = &parameter.value;
-        let is_title = || {
-            **name == *name_variable
-                && matches!(value, Value::Str(text) if **text == *resource.title)
-                && resource.has_text_title()
+impl<'d> ParametersView<'d> {
+    fn of(view: &ResourceView<'d>) -> Self {
+        let resource = view.resource;
+        let name_variable = match &resource.kind {
+            ResourceKind::Native(ty) => ty.name_variable(),
+            _ => "name",
         };
-        if value.is_undef() || is_title() {
-            continue;
+        // a name that is the title is left out
+        let is_title = |name: &str, value: &str| {
+            name == name_variable && *value == *resource.title && resource.has_text_title()
+        };
+        let is_set = |name: &str| {
+            let parameter = resource.parameters.get(name);
+            parameter.is_some_and(|it| !it.value.is_undef())
+        };
+        let mut of_title = title_values(resource);
+        of_title.retain(|(name, value)| !is_set(name) && !is_title(name, value));
+        let own = resource.parameters.iter();
+        let own = own.map(|(name, parameter)| (&**name, &parameter.value));
+        let own = own.filter(|(name, value)| match value {
+            Value::Undef => false,
+            Value::Str(text) => !is_title(name, text),
+            _ => true,
+        });
+        Self {
+            resource,
+            form: view.form,
+            of_title,
+            own: own.collect(),
         }
-        let json = value_json(name, value, form).map_err(|cause| RichValueError {
-            resource: resource.to_string(),
-            attribute: name.to_string(),
-            cause,
-        })?;
-        parameters.insert(name.to_string(), json);
     }
-    Ok(parameters)
+
+    fn is_empty(&self) -> bool {
+        self.of_title.is_empty() && self.own.is_empty()
+    }
+}
+
+impl Serialize for ParametersView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in &self.of_title {
+            map.serialize_entry(name, value)?;
+        }
+        for (name, value) in &self.own {
+            let value = DocumentValue::of_attribute(name, value, self.form);
+            map.serialize_entry(name, &value).map_err(|error| {
+                serde::ser::Error::custom(format!(
+                    "the value of '{name}' of {} cannot be written: {error}",
+                    self.resource
+                ))
+            })?;
+        }
+        map.end()
+    }
 }
 
 /// The attributes that the title sets.
@@ -220,93 +313,5 @@ fn title_values(resource: &CatalogResource) -> Vec<(&str, &str)> {
         }
         _ if resource.has_text_title() => Vec::new(),
         _ => vec![("name", &*resource.title)],
-    }
-}
-
-fn value_json(name: &str, value: &Value, form: DocumentForm) -> Result<Json, String> {
-    let flat;
-    let value = match value {
-        Value::Array(values) if RELATIONSHIPS.contains(&name) || has_reference(values) => {
-            flat = flattened(values, RELATIONSHIPS.contains(&name));
-            &flat
-        }
-        other => other,
-    };
-    let value = with_reference_texts(value);
-    let written = match form {
-        DocumentForm::Rich => value.to_rich_json(),
-        DocumentForm::Plain => return Ok(plain_json(&value)),
-    };
-    written.map_err(|error| error.to_string())
-}
-
-/// JSON with texts for values that JSON does not have.
-fn plain_json(value: &Value) -> Json {
-    match value {
-        Value::Array(values) => values.iter().map(plain_json).collect(),
-        Value::Hash(entries) => {
-            let entries = entries.iter();
-            let entries = entries.map(|(key, value)| (key.to_string(), plain_json(value)));
-            Json::Object(entries.collect())
-        }
-        other => other
-            .to_json()
-            .unwrap_or_else(|_| Json::from(other.to_string())),
-    }
-}
-
-fn has_reference(values: &[Value]) -> bool {
-    values.iter().any(|value| match value {
-        Value::Array(values) => has_reference(values),
-        other => reference(other).is_some(),
-    })
-}
-
-fn reference(value: &Value) -> Option<CatalogReference> {
-    CatalogReference::of(value.as_type()?)
-}
-
-/// The values of nested lists in one list, without undef for relationships.
-fn flattened(values: &[Value], is_relationship: bool) -> Value {
-    fn flatten(values: &[Value], is_relationship: bool, into: &mut Vec<Value>) {
-        for value in values {
-            match value {
-                Value::Array(inner) => flatten(inner, is_relationship, into),
-                Value::Undef if is_relationship => {}
-                other => into.push(other.clone()),
-            }
-        }
-    }
-    let mut flat = Vec::with_capacity(values.len());
-    flatten(values, is_relationship, &mut flat);
-    Value::array(flat)
-}
-
-/// The value with references to resources as texts.
-fn with_reference_texts(value: &Value) -> Value {
-    match value {
-        Value::Array(values) if values.iter().any(contains_reference) => {
-            Value::array(values.iter().map(with_reference_texts).collect())
-        }
-        Value::Hash(entries) if contains_reference(value) => {
-            let entries = entries.iter();
-            let entries = entries
-                .map(|(key, value)| (with_reference_texts(key), with_reference_texts(value)));
-            Value::hash(entries.collect())
-        }
-        other => match reference(other) {
-            Some(reference) => Value::from(reference.to_string()),
-            None => other.clone(),
-        },
-    }
-}
-
-fn contains_reference(value: &Value) -> bool {
-    match value {
-        Value::Array(values) => values.iter().any(contains_reference),
-        Value::Hash(entries) => entries
-            .iter()
-            .any(|(key, value)| contains_reference(key) || contains_reference(value)),
-        other => reference(other).is_some(),
     }
 }

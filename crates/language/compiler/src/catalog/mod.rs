@@ -5,6 +5,7 @@
 
 mod alias;
 mod document;
+mod document_value;
 mod resource;
 mod tags;
 

@@ -2,6 +2,8 @@
 
 #[path = "../../crates/code/environments/tests/it/entry.rs"]
 mod environments_entry;
+#[path = "../../crates/language/erb/tests/it/entry.rs"]
+mod erb_entry;
 #[path = "../../crates/language/evaluator/tests/it/entry.rs"]
 mod evaluator_entry;
 #[path = "../../crates/language/eyaml/tests/it/entry.rs"]
@@ -120,4 +122,9 @@ pub fn generated_type(data: &[u8]) {
 /// Type files in Ruby.
 pub fn ruby_type(data: &[u8]) {
     resource_types_entry::ruby_type(data);
+}
+
+/// ERB templates, parsed and rendered.
+pub fn erb_template(data: &[u8]) {
+    erb_entry::template(data);
 }

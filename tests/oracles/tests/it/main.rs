@@ -5,6 +5,7 @@ mod catalog_classes;
 mod catalogs;
 mod compiled_catalogs;
 mod emit;
+mod erb;
 mod evaluation;
 mod g10k;
 mod generated;

@@ -1,0 +1,36 @@
+//! Reasons for which a template is not rendered: [`NotNative`] and [`ErbError`].
+
+use std::fmt;
+
+use crate::scope::ErbScopeError;
+
+/// Code that is not rendered natively. The template is one for Ruby.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub struct NotNative {
+    /// The construct, or the failure that Ruby would report.
+    pub reason: String,
+    /// Line of the template, from 1.
+    pub line: u32,
+}
+
+/// A template was not rendered.
+#[derive(thiserror::Error)]
+pub enum ErbError {
+    /// Ruby has to render it. Functions that it called so far are called again.
+    #[error("{reason} ({} functions were called)", calls)]
+    NotNative {
+        reason: NotNative,
+        /// Functions of the scope that were called before.
+        calls: u32,
+    },
+    /// The scope failed.
+    #[error("line {line}: the scope failed")]
+    Scope { error: ErbScopeError, line: u32 },
+}
+
+impl fmt::Debug for ErbError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,266 @@
+//! Evaluation of a template's code. Main type: [`Interpreter`].
+//!
+//! Invariant: every expression counts as a step, and the depth of evaluation is bounded.
+
+mod arrays;
+mod assign;
+mod blocks;
+mod calls;
+mod common;
+mod conversions;
+mod enumerate;
+mod fold;
+mod format;
+mod hashes;
+mod indexes;
+mod matching;
+mod numbers;
+mod scope_calls;
+mod sorting;
+mod strings;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::defaults::{RENDER_DEPTH_MAX, STEPS_MAX, TEXT_MAX};
+use crate::error::{ErbError, NotNative};
+use crate::scope::ErbScope;
+use crate::syntax::{Expr, Node, StrPart};
+use crate::template::ErbTemplate;
+use crate::value::{Entries, Eval, Interruption, Key, MatchGroups, RubyValue, refuse};
+
+pub(crate) struct Interpreter<'t, 's> {
+    template: &'t ErbTemplate,
+    scope: &'s mut dyn ErbScope,
+    out: String,
+    locals: Vec<RubyValue>,
+    instance_variables: HashMap<Arc<str>, RubyValue>,
+    last_match: Option<Rc<MatchGroups>>,
+    line: u32,
+    steps: u64,
+    depth: usize,
+    /// Functions that were called.
+    calls: u32,
+}
+
+// === impl Interpreter ===
+
+impl<'t, 's> Interpreter<'t, 's> {
+    pub(crate) fn new(template: &'t ErbTemplate, scope: &'s mut dyn ErbScope) -> Self {
+        Self {
+            template,
+            scope,
+            out: String::new(),
+            locals: vec![RubyValue::Nil; template.locals],
+            instance_variables: HashMap::new(),
+            last_match: None,
+            line: 1,
+            steps: 0,
+            depth: 0,
+            calls: 0,
+        }
+    }
+
+    pub(crate) fn run(mut self) -> Result<String, ErbError> {
+        let template = self.template;
+        let line = |interpreter: &Self| interpreter.line;
+        match self.eval_body(&template.body) {
+            Ok(_) => Ok(self.out),
+            Err(Interruption::Scope(error)) => Err(ErbError::Scope {
+                error,
+                line: line(&self),
+            }),
+            Err(Interruption::Refused(reason)) => Err(self.not_native(reason)),
+            Err(Interruption::Next(_) | Interruption::Break) => {
+                Err(self.not_native("a jump out of the template".to_owned()))
+            }
+        }
+    }
+
+    fn not_native(&self, reason: String) -> ErbError {
+        ErbError::NotNative {
+            reason: NotNative {
+                reason,
+                line: self.line,
+            },
+            calls: self.calls,
+        }
+    }
+
+    /// The value of the last statement.
+    fn eval_body(&mut self, body: &'t [Expr]) -> Eval {
+        let mut value = RubyValue::Nil;
+        for statement in body {
+            value = self.eval(statement)?;
+        }
+        Ok(value)
+    }
+
+    fn eval(&mut self, expr: &'t Expr) -> Eval {
+        self.steps += 1;
+        if self.steps > STEPS_MAX || self.depth >= RENDER_DEPTH_MAX {
+            return refuse("a long or deeply nested evaluation");
+        }
+        self.line = expr.line;
+        self.depth += 1;
+        let value = self.eval_node(&expr.node);
+        self.depth -= 1;
+        value
+    }
+
+    fn eval_node(&mut self, node: &'t Node) -> Eval {
+        match node {
+            Node::Text(number) => {
+                let template = self.template;
+                let text = template.texts.get(*number).map_or("", String::as_str);
+                self.put(text)
+            }
+            Node::Insert(body) => {
+                let value = self.eval_body(body)?;
+                let text = value.to_text()?;
+                self.put(&text)
+            }
+            Node::Body(body) => self.eval_body(body),
+            Node::Nil => Ok(RubyValue::Nil),
+            Node::True => Ok(RubyValue::Bool(true)),
+            Node::False => Ok(RubyValue::Bool(false)),
+            Node::Int(number) => Ok(RubyValue::Int(*number)),
+            Node::Float(number) => Ok(RubyValue::Float(*number)),
+            Node::Str(parts) => Ok(RubyValue::string(self.eval_parts(parts)?)),
+            Node::Symbol(name) => Ok(RubyValue::Symbol(Arc::clone(name))),
+            Node::Regex(regex) => Ok(RubyValue::Regex(regex.clone())),
+            Node::RegexParts(parts, flags) => {
+                let source = self.eval_parts(parts)?;
+                Self::compile_regex(&source, *flags).map(RubyValue::Regex)
+            }
+            Node::Array(elements) => Ok(RubyValue::array(self.eval_list(elements)?)),
+            Node::Hash(pairs) => self.eval_hash(pairs),
+            Node::Range {
+                low,
+                high,
+                is_exclusive,
+            } => self.eval_range(low, high.as_deref(), *is_exclusive),
+            Node::Local(slot) => Ok(self.locals[*slot].clone()),
+            Node::InstanceVariable(name) => self.instance_variable(name),
+            Node::MatchGroup(group) => Ok(self.match_group(*group)),
+            Node::Assign(target, value) => self.assign(target, value),
+            Node::OperatorAssign(target, operator, value) => {
+                self.operator_assign(target, operator, value)
+            }
+            Node::And(left, right) => {
+                let left = self.eval(left)?;
+                if left.is_truthy() {
+                    self.eval(right)
+                } else {
+                    Ok(left)
+                }
+            }
+            Node::Or(left, right) => {
+                let left = self.eval(left)?;
+                if left.is_truthy() {
+                    Ok(left)
+                } else {
+                    self.eval(right)
+                }
+            }
+            Node::Not(operand) => Ok(RubyValue::Bool(!self.eval(operand)?.is_truthy())),
+            Node::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let is_met = self.eval(condition)?.is_truthy();
+                self.eval_body(if is_met { then } else { otherwise })
+            }
+            Node::Case {
+                subject,
+                branches,
+                otherwise,
+            } => self.eval_case(subject.as_deref(), branches, otherwise),
+            Node::Call(call) => self.eval_call(call),
+            Node::Convert(conversion, operand) => {
+                let operand = self.eval(operand)?;
+                Self::convert(*conversion, operand)
+            }
+            Node::RegexpEscape(operand) => match self.eval(operand)? {
+                RubyValue::Str(text) => Ok(RubyValue::string(matching::escape(&text.get()))),
+                other => refuse(format!("Regexp.escape of {}", other.kind())),
+            },
+            Node::IsA(operand, class) => {
+                let operand = self.eval(operand)?;
+                Ok(RubyValue::Bool(Self::is_instance(&operand, *class)?))
+            }
+            Node::Class(class) => Ok(RubyValue::Class(*class)),
+            Node::ScopeVariable(name) => self.scope_variable(name),
+            Node::LegacyCall(name, list) => self.legacy_call(name, list),
+            Node::ModernCall(name, list) => self.modern_call(name, list),
+            Node::HasVariable(name) => self.has_variable(name),
+            Node::DefinedInstanceVariable(name) => {
+                let is_set = match self.instance_variables.contains_key(name) {
+                    true => true,
+                    false => self.find_instance_variable(name)?.is_some(),
+                };
+                Ok(match is_set {
+                    true => RubyValue::string("instance-variable"),
+                    false => RubyValue::Nil,
+                })
+            }
+            Node::Next(value) => {
+                let value = match value {
+                    Some(value) => self.eval(value)?,
+                    None => RubyValue::Nil,
+                };
+                Err(Interruption::Next(value))
+            }
+            Node::Break => Err(Interruption::Break),
+        }
+    }
+
+    fn put(&mut self, text: &str) -> Eval {
+        if self.out.len() + text.len() > TEXT_MAX {
+            return refuse("a long text");
+        }
+        self.out.push_str(text);
+        Ok(RubyValue::Output)
+    }
+
+    fn eval_parts(&mut self, parts: &'t [StrPart]) -> Eval<String> {
+        let mut text = String::new();
+        for part in parts {
+            match part {
+                StrPart::Text(part) => text.push_str(part),
+                StrPart::Code(body) => self.eval_body(body)?.write_text(&mut text)?,
+            }
+        }
+        Ok(text)
+    }
+
+    fn eval_list(&mut self, elements: &'t [Expr]) -> Eval<Vec<RubyValue>> {
+        elements.iter().map(|element| self.eval(element)).collect()
+    }
+
+    fn eval_hash(&mut self, pairs: &'t [(Expr, Expr)]) -> Eval {
+        let mut entries = Entries::with_capacity(pairs.len());
+        for (key, value) in pairs {
+            let key = Key::new(&self.eval(key)?)?;
+            entries.insert(key, self.eval(value)?);
+        }
+        Ok(RubyValue::hash(entries))
+    }
+
+    fn eval_range(&mut self, low: &'t Expr, high: Option<&'t Expr>, is_exclusive: bool) -> Eval {
+        let low = self.eval(low)?;
+        let high = match high {
+            Some(high) => Some(self.eval(high)?),
+            None => None,
+        };
+        match (low, high) {
+            (RubyValue::Int(low), Some(RubyValue::Int(high))) => {
+                Ok(RubyValue::Range(low, Some(high), is_exclusive))
+            }
+            (RubyValue::Int(low), None) => Ok(RubyValue::Range(low, None, is_exclusive)),
+            _ => refuse("a range of other values than integers"),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Variables and functions of Puppet's scope.
+
+use std::sync::Arc;
+
+use super::Interpreter;
+use crate::scope::{ErbCallKind, ErbScopeError};
+use crate::syntax::Expr;
+use crate::value::{Eval, Interruption, RubyValue, refuse};
+
+impl<'t> Interpreter<'t, '_> {
+    /// The value of `@name`: one that the template set, or the scope's.
+    pub(super) fn instance_variable(&mut self, name: &Arc<str>) -> Eval {
+        if let Some(value) = self.instance_variables.get(name) {
+            return Ok(value.clone());
+        }
+        let found = self.find_instance_variable(name)?;
+        Ok(found.unwrap_or(RubyValue::Nil))
+    }
+
+    pub(super) fn find_instance_variable(&mut self, name: &Arc<str>) -> Eval<Option<RubyValue>> {
+        let found = self.scope.instance_variable(name).map_err(interruption)?;
+        let Some(found) = found.filter(|value| !value.is_undef()) else {
+            return Ok(None);
+        };
+        let value = RubyValue::of_scope(&found);
+        self.instance_variables
+            .insert(Arc::clone(name), value.clone());
+        Ok(Some(value))
+    }
+
+    pub(super) fn scope_variable(&mut self, name: &'t Expr) -> Eval {
+        let name = self.eval_name(name)?;
+        match self.scope.variable(&name).map_err(interruption)? {
+            Some(value) => Ok(RubyValue::of_scope(&value)),
+            None => refuse(format!("the unknown variable {name}")),
+        }
+    }
+
+    pub(super) fn has_variable(&mut self, name: &'t Expr) -> Eval {
+        let name = self.eval_name(name)?;
+        let has = self.scope.has_variable(&name).map_err(interruption)?;
+        Ok(RubyValue::Bool(has))
+    }
+
+    pub(super) fn legacy_call(&mut self, name: &str, list: &'t Expr) -> Eval {
+        let list = self.eval(list)?;
+        let RubyValue::Array(arguments) = list else {
+            return refuse("arguments that are no array");
+        };
+        self.call_scope(ErbCallKind::Legacy, name, &arguments.get())
+    }
+
+    pub(super) fn modern_call(&mut self, name: &'t Expr, list: &'t Expr) -> Eval {
+        let name = self.eval_name(name)?;
+        match self.eval(list)? {
+            RubyValue::Array(arguments) => {
+                self.call_scope(ErbCallKind::Modern, &name, &arguments.get())
+            }
+            other => refuse(format!("{} as the arguments of a function", other.kind())),
+        }
+    }
+
+    fn call_scope(&mut self, kind: ErbCallKind, name: &str, arguments: &[RubyValue]) -> Eval {
+        let arguments: Vec<pcore::Value> = arguments
+            .iter()
+            .map(RubyValue::to_puppet)
+            .collect::<Eval<_>>()?;
+        let result = self.scope.call_function(kind, name, &arguments);
+        match result.map_err(interruption)? {
+            Some(value) => {
+                self.calls += 1;
+                Ok(RubyValue::of_scope(&value))
+            }
+            None => refuse(format!("the function {name}")),
+        }
+    }
+
+    fn eval_name(&mut self, name: &'t Expr) -> Eval<Arc<str>> {
+        match self.eval(name)? {
+            RubyValue::Str(name) => Ok(name.get()),
+            other => refuse(format!("{} as a name", other.kind())),
+        }
+    }
+}
+
+fn interruption(error: ErbScopeError) -> Interruption {
+    match error {
+        ErbScopeError::NotNative(reason) => Interruption::Refused(reason),
+        error @ ErbScopeError::Failed(_) => Interruption::Scope(error),
+    }
+}

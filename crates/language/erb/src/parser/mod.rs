@@ -1,0 +1,131 @@
+//! Parser of the Ruby code in a template: [`Parser`].
+//!
+//! Invariant: code that Ruby reads otherwise, or refuses, is refused here; names of variables are resolved
+//! while they are read, as in Ruby, so an unknown name is a method, and no method of the wrapper is native.
+
+mod blocks;
+mod calls;
+mod cursor;
+mod expressions;
+mod literals;
+mod primary;
+mod statements;
+
+use std::collections::HashMap;
+
+use crate::defaults::{CHAIN_MAX, LOCALS_MAX, PARSE_DEPTH_MAX};
+use crate::error::NotNative;
+use crate::syntax::{Body, Expr, Node, Slot};
+
+pub(crate) type Parsed<T> = Result<T, NotNative>;
+
+/// Variables of the method in which Ruby evaluates the template.
+const VARIABLES_OF_THE_WRAPPER: [&str; 6] = [
+    "string",
+    "template_source",
+    "escaped_template_source",
+    "result",
+    "template",
+    "_erbout",
+];
+
+pub(crate) struct Parser<'a> {
+    code: &'a str,
+    at: usize,
+    /// Offsets of the first byte of each line.
+    lines: Vec<usize>,
+    depth: usize,
+    /// Variables of the blocks around, the outermost first.
+    scopes: Vec<HashMap<String, Slot>>,
+    locals: usize,
+}
+
+// === impl Parser ===
+
+impl<'a> Parser<'a> {
+    pub(crate) fn new(code: &'a str) -> Self {
+        let newlines = code.match_indices('\n').map(|(at, _)| at + 1);
+        Self {
+            code,
+            at: 0,
+            lines: std::iter::once(0).chain(newlines).collect(),
+            depth: 0,
+            scopes: vec![HashMap::new()],
+            locals: 0,
+        }
+    }
+
+    /// The statements of the whole template, and the number of its variables.
+    pub(crate) fn parse_template(mut self) -> Parsed<(Body, usize)> {
+        let body = self.parse_body()?;
+        if self.at < self.code.len() {
+            return self.refuse("code that ends nothing");
+        }
+        Ok((body, self.locals))
+    }
+
+    fn line(&self) -> u32 {
+        let line = self.lines.partition_point(|start| *start <= self.at);
+        u32::try_from(line).unwrap_or(u32::MAX)
+    }
+
+    fn refuse<T>(&self, reason: impl Into<String>) -> Parsed<T> {
+        Err(NotNative {
+            reason: reason.into(),
+            line: self.line(),
+        })
+    }
+
+    /// Parses one level deeper.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= PARSE_DEPTH_MAX {
+            return self.refuse("deeply nested code");
+        }
+        self.depth += 1;
+        let parsed = parse(self);
+        self.depth -= 1;
+        parsed
+    }
+
+    /// Counts the links of a chain, which is a tree as deep as it is long.
+    fn lengthen(&self, chain: &mut usize) -> Parsed<()> {
+        *chain += 1;
+        if *chain > CHAIN_MAX {
+            return self.refuse("a long chain of operators or calls");
+        }
+        Ok(())
+    }
+
+    fn find_local(&self, name: &str) -> Option<Slot> {
+        let scopes = self.scopes.iter().rev();
+        scopes.filter_map(|scope| scope.get(name).copied()).next()
+    }
+
+    /// The variable that is assigned: an outer one, or a new one of the innermost block.
+    fn assigned_local(&mut self, name: &str) -> Parsed<Slot> {
+        match self.find_local(name) {
+            Some(slot) => Ok(slot),
+            None => self.declare(name),
+        }
+    }
+
+    /// A new variable of the innermost block.
+    fn declare(&mut self, name: &str) -> Parsed<Slot> {
+        if VARIABLES_OF_THE_WRAPPER.contains(&name) {
+            return self.refuse(format!("a variable named {name}"));
+        }
+        if self.locals >= LOCALS_MAX {
+            return self.refuse("too many variables");
+        }
+        let slot = self.locals;
+        self.locals += 1;
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.to_owned(), slot);
+        }
+        Ok(slot)
+    }
+
+    fn expr(line: u32, node: Node) -> Expr {
+        Expr { line, node }
+    }
+}

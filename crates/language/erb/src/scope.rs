@@ -1,0 +1,55 @@
+//! Puppet's scope as templates see it. Main type: [`ErbScope`].
+
+use std::any::Any;
+use std::fmt;
+
+use pcore::Value;
+
+/// Variables and functions for a template.
+pub trait ErbScope {
+    /// The variable that a template sees as `@name`: visible here, and not `undef`. Each character of its
+    /// name other than letters, digits and `_` is `_` in `name`.
+    fn instance_variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError>;
+
+    /// A variable by `scope['name']` or `scope.lookupvar('name')`. `None` leaves the template to Ruby,
+    /// since a variable that does not exist fails there or is `nil`, depending on settings.
+    fn variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError>;
+
+    /// True if a variable exists and is not `undef` (`has_variable?`).
+    fn has_variable(&mut self, name: &str) -> Result<bool, ErbScopeError>;
+
+    /// Calls a function. `None` leaves the template to Ruby: the function is not available, or not by the
+    /// kind of the call.
+    fn call_function(
+        &mut self,
+        kind: ErbCallKind,
+        name: &str,
+        arguments: &[Value],
+    ) -> Result<Option<Value>, ErbScopeError>;
+}
+
+/// Form of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErbCallKind {
+    /// `scope.function_name([…])`, which only 3.x functions have. The arguments are passed as they are.
+    Legacy,
+    /// `scope.call_function('name', […])`.
+    Modern,
+}
+
+/// Failure of a scope.
+pub enum ErbScopeError {
+    /// Leaves the template to Ruby.
+    NotNative(String),
+    /// Ends the rendering with an error of the caller.
+    Failed(Box<dyn Any + Send>),
+}
+
+impl fmt::Debug for ErbScopeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotNative(reason) => write!(f, "NotNative({reason:?})"),
+            Self::Failed(_) => f.write_str("Failed"),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Bounds of templates and of what they compute.
+
+use crate::entry::render;
+
+#[test]
+fn deep_nesting_is_refused_and_not_followed() {
+    for (open, close) in [
+        ("(", ")"),
+        ("[", "]"),
+        ("!", ""),
+        ("-", ""),
+        ("not ", ""),
+        ("{1 => ", "}"),
+        ("\"#{", "}\""),
+        ("[1].map { |x| ", " }"),
+        ("@x = ", ""),
+        ("1 if ", ""),
+        ("true ? 1 : ", ""),
+    ] {
+        for depth in [10, 20, 30, 100, 100_000] {
+            let template = format!("<%= {}1{} %>", open.repeat(depth), close.repeat(depth));
+            let rendered = render(&template);
+            assert!(rendered.is_none() || depth < 100, "{open} {depth}");
+        }
+    }
+    for link in [" + 1", " || 1", " and 1", ".to_s", " if 1", "[0]"] {
+        assert_eq!(render(&format!("<%= 1{} %>", link.repeat(100_000))), None);
+    }
+    let ifs = 5_000;
+    let template = format!("{}x{}", "<% if 1 %>".repeat(ifs), "<% end %>".repeat(ifs));
+    assert_eq!(render(&template), None);
+}
+
+#[test]
+fn long_loops_and_large_values_are_refused() {
+    for code in [
+        "9223372036854775807.times { |x| x }",
+        "(1..9223372036854775807).to_a",
+        "'x' * 1000000000",
+        "'x'.ljust(1000000000)",
+        "'%1000000000s' % 'x'",
+        "s = 'x'; 100.times { |i| s += s }; s.size",
+        "a = [1]; 100.times { |i| a += a }; a.size",
+        "a = []; a << a; a << a; a.flatten.size",
+        "a = []; a << a; a << a; a.join",
+        "a = []; a << a; a << a; a == [a, a]",
+        "a = []; a << a; a << a; a.inspect",
+        "a = []; a << a; a << a; a.uniq",
+        "a = []; a << a; a << a; [a, a].sort",
+        "x = [1]; 70.times { |i| x = [x, x] }; x.flatten.size",
+        "a = []; a[1000000000] = 1",
+    ] {
+        assert_eq!(render(&format!("<%= {code} %>")), None, "{code}");
+    }
+}

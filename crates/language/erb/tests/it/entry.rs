@@ -1,0 +1,68 @@
+//! Invariant for fuzzing and property tests with arbitrary templates: no panic, and no value of the scope
+//! is changed.
+
+use erb::{ErbCallKind, ErbScope, ErbScopeError, ErbTemplate};
+use pcore::{Hash, Value};
+
+/// A scope in which every variable is the same.
+struct OneValue(Value);
+
+impl ErbScope for OneValue {
+    fn instance_variable(&mut self, _: &str) -> Result<Option<Value>, ErbScopeError> {
+        Ok(Some(self.0.clone()))
+    }
+
+    fn variable(&mut self, _: &str) -> Result<Option<Value>, ErbScopeError> {
+        Ok(Some(self.0.clone()))
+    }
+
+    fn has_variable(&mut self, _: &str) -> Result<bool, ErbScopeError> {
+        Ok(true)
+    }
+
+    fn call_function(
+        &mut self,
+        _: ErbCallKind,
+        _: &str,
+        arguments: &[Value],
+    ) -> Result<Option<Value>, ErbScopeError> {
+        Ok(arguments.first().cloned())
+    }
+}
+
+/// Values that variables have.
+pub(crate) fn values() -> Vec<Value> {
+    let hash: Hash = [("a", Value::from(1)), ("b", Value::Undef)]
+        .into_iter()
+        .collect();
+    let list = vec!["x".into(), 2.into(), hash.clone().into(), Value::Undef];
+    vec![
+        Value::Undef,
+        "a text".into(),
+        7.into(),
+        0.5.into(),
+        true.into(),
+        list.into(),
+        hash.into(),
+        Value::sensitive("secret".into()),
+    ]
+}
+
+pub(crate) fn template(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    render(&text);
+    render(&format!("<%= {text} %>"));
+}
+
+/// Parses and renders with each value; gives the last text.
+pub(crate) fn render(text: &str) -> Option<String> {
+    let template = ErbTemplate::parse(text).ok()?;
+    let mut rendered = None;
+    for value in values() {
+        let before = value.clone();
+        let mut scope = OneValue(value);
+        rendered = template.render(&mut scope).ok();
+        assert_eq!(scope.0, before, "a value of the scope was changed");
+    }
+    rendered
+}

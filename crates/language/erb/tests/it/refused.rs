@@ -1,0 +1,88 @@
+//! Code that is left to Ruby, with its line and reason.
+
+use erb::{ErbError, ErbTemplate};
+
+use crate::entry::render;
+
+#[test]
+fn the_first_construct_for_ruby_is_named() {
+    let cases = [
+        ("a\n<% require 'x' %>", 2, "require, which is no variable"),
+        ("<%= classes %>", 1, "classes, which is no variable"),
+        ("<%= scope.catalog %>", 1, "scope.catalog"),
+        ("<%= scope %>", 1, "scope as a value"),
+        ("\n\n<% begin; 1; rescue; end %>", 3, "the keyword begin"),
+        ("<% def x; end %>", 1, "the keyword def"),
+        ("<% @a.each_char { |c| } %>", 1, "the method each_char"),
+        ("<%= $global %>", 1, "a global variable"),
+        ("<%= `id` %>", 1, "code that cannot be read"),
+        ("<%= x = 1, 2 %>", 1, "code that cannot be read"),
+        ("<% result = 1 %>", 1, "a variable named result"),
+        (
+            "<%= @a.include? 'x' %>",
+            1,
+            "arguments of include? without brackets",
+        ),
+        ("<%# coding: latin1 %>x", 1, "a magic comment"),
+        (
+            "<% if /a/ %><% end %>",
+            1,
+            "a range or regular expression as a condition",
+        ),
+    ];
+    for (template, line, reason) in cases {
+        let refused = ErbTemplate::parse(template).expect_err(template);
+        assert_eq!((refused.line, refused.reason.as_str()), (line, reason));
+    }
+}
+
+#[test]
+fn failures_while_rendering_are_left_to_ruby() {
+    struct Empty;
+    impl erb::ErbScope for Empty {
+        fn instance_variable(
+            &mut self,
+            _: &str,
+        ) -> Result<Option<pcore::Value>, erb::ErbScopeError> {
+            Ok(None)
+        }
+        fn variable(&mut self, _: &str) -> Result<Option<pcore::Value>, erb::ErbScopeError> {
+            Ok(None)
+        }
+        fn has_variable(&mut self, _: &str) -> Result<bool, erb::ErbScopeError> {
+            Ok(false)
+        }
+        fn call_function(
+            &mut self,
+            _: erb::ErbCallKind,
+            name: &str,
+            _: &[pcore::Value],
+        ) -> Result<Option<pcore::Value>, erb::ErbScopeError> {
+            match name {
+                "known" => Ok(Some(1.into())),
+                _ => Err(erb::ErbScopeError::Failed(Box::new("failed"))),
+            }
+        }
+    }
+    let run = |text: &str| ErbTemplate::parse(text).expect(text).render(&mut Empty);
+    let error = run("x\n<% scope.function_known([]) %><%= @a.size %>").expect_err("nil.size");
+    let ErbError::NotNative { reason, calls } = error else {
+        panic!("{error}");
+    };
+    assert_eq!((reason.line, calls), (2, 1));
+    assert_eq!(reason.reason, "the method size of nil");
+    let error = run("<%= scope['x'] %>").expect_err("unknown");
+    assert!(
+        error.to_string().contains("the unknown variable x"),
+        "{error}"
+    );
+    let error = run("\n<%= scope.call_function('f', []) %>").expect_err("a failure");
+    assert!(matches!(error, ErbError::Scope { line: 2, .. }), "{error}");
+}
+
+#[test]
+fn secrets_are_not_printed() {
+    let rendered = render("<%= @a %>").expect("a text");
+    assert_eq!(rendered, "Sensitive [value redacted]");
+    assert_eq!(render("<%= @a.inspect %>"), None);
+}

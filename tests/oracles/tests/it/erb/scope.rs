@@ -1,0 +1,53 @@
+//! A scope of variables in JSON, with functions that give texts.
+
+use erb::{ErbCallKind, ErbScope, ErbScopeError};
+use pcore::Value;
+use serde_json::{Map, Value as Json};
+
+pub(super) struct TableScope<'a> {
+    variables: &'a Map<String, Json>,
+}
+
+// === impl TableScope ===
+
+impl<'a> TableScope<'a> {
+    pub(super) fn new(variables: &'a Json) -> Self {
+        Self {
+            variables: variables.as_object().expect("an object"),
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<Value> {
+        let name = name.strip_prefix("::").unwrap_or(name);
+        self.variables.get(name).map(Value::from_json)
+    }
+}
+
+impl ErbScope for TableScope<'_> {
+    fn instance_variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError> {
+        Ok(self.find(name))
+    }
+
+    fn variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError> {
+        Ok(self.find(name))
+    }
+
+    fn has_variable(&mut self, name: &str) -> Result<bool, ErbScopeError> {
+        Ok(self.find(name).is_some_and(|value| !value.is_undef()))
+    }
+
+    fn call_function(
+        &mut self,
+        _: ErbCallKind,
+        name: &str,
+        arguments: &[Value],
+    ) -> Result<Option<Value>, ErbScopeError> {
+        if name != "versioncmp" {
+            return Ok(Some(format!("{name}:{}", arguments.len()).into()));
+        }
+        let [Value::Str(a), Value::Str(b)] = arguments else {
+            return Ok(None);
+        };
+        Ok(Some(Value::Int(a.as_bytes().cmp(b.as_bytes()) as i64)))
+    }
+}

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use erb::ErbTemplate;
 use evaluator::{
     CatalogCode, CodeModule, CodeOwner, CodeReadError, CodeSource, EvalResult, Evaluator, Manifest,
     NodeHost, ParseCache, SourceFile,
@@ -63,6 +64,8 @@ pub struct CompilerEnvironment {
     resource_types: RwLock<HashMap<String, Option<Arc<ResourceType>>>>,
     files: RwLock<HashMap<FileKey, Option<SourceFile>>>,
     modules: RwLock<HashMap<String, Option<CodeModule>>>,
+    /// ERB templates by path; `None` for those that need Ruby.
+    erb_templates: RwLock<HashMap<String, Option<Arc<ErbTemplate>>>>,
     /// Built-in functions of stdlib by name, and whether they are used.
     builtins: RwLock<HashMap<String, bool>>,
 }
@@ -131,12 +134,30 @@ impl CompilerEnvironment {
             files: RwLock::default(),
             modules: RwLock::default(),
             builtins: RwLock::default(),
+            erb_templates: RwLock::default(),
         }
     }
 
     #[must_use]
     pub fn name(&self) -> &str {
         &self.settings.name
+    }
+
+    /// The ERB template in a file; `None` if it needs Ruby. `bytes` reads the file.
+    pub(crate) fn erb_template(
+        &self,
+        path: &str,
+        bytes: impl FnOnce() -> Option<Arc<[u8]>>,
+    ) -> Option<Arc<ErbTemplate>> {
+        if let Some(known) = read(&self.erb_templates).get(path) {
+            return known.clone();
+        }
+        let text = bytes();
+        let text = text.as_deref().and_then(|it| std::str::from_utf8(it).ok());
+        let template = text.and_then(|text| ErbTemplate::parse(text).ok());
+        let template = template.map(Arc::new);
+        write(&self.erb_templates).insert(path.to_owned(), template.clone());
+        template
     }
 
     /// True if a built-in function of stdlib is to be used: the module has the function, and its

@@ -16,6 +16,7 @@ mod compilation;
 pub mod defaults;
 mod definitions;
 mod environment;
+mod erb_templates;
 mod error;
 mod exports;
 mod finish;

@@ -148,19 +148,14 @@ impl Compilation<'_> {
         Some(result)
     }
 
-    /// Renders an ERB template.
-    pub(crate) fn render_erb(
+    /// Renders an ERB template; `None` if there is no Ruby.
+    pub(crate) fn render_with_ruby(
         &self,
         evaluator: &mut Evaluator<'_>,
         call: &CallArguments<'_>,
         template: ErbSource<'_>,
-    ) -> EvalResult<String> {
-        let Some(ruby) = self.ruby() else {
-            return raise(format!(
-                "{}(): the template needs Ruby, which this compilation does not have",
-                call.name
-            ));
-        };
+    ) -> Option<EvalResult<String>> {
+        let ruby = self.ruby()?;
         let mut caller = CompilationCaller {
             compilation: self,
             evaluator,
@@ -169,7 +164,7 @@ impl Compilation<'_> {
             block: None,
             location: call.location(),
         };
-        ruby.render_erb(template, &mut caller)
+        Some(ruby.render_erb(template, &mut caller))
     }
 }
 

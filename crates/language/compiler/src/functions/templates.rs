@@ -22,7 +22,7 @@ pub(super) fn template(
             return raise(format!("Could not find template '{name}'"));
         };
         let source = ErbSource::File(&file.path);
-        let rendered = compilation.render_erb(evaluator, call, source);
+        let rendered = compilation.render_template(evaluator, call, source);
         let rendered = rendered.map_err(|unwind| in_template(*unwind, &name, &file.path))?;
         evaluator.charge_bytes(rendered.len())?;
         text.push_str(&rendered);
@@ -62,7 +62,7 @@ pub(super) fn inline_template(
     let mut text = String::new();
     for template in evaluator::ruby::flatten(&call.arguments) {
         let template = template.to_string();
-        let rendered = compilation.render_erb(evaluator, call, ErbSource::Text(&template))?;
+        let rendered = compilation.render_template(evaluator, call, ErbSource::Text(&template))?;
         evaluator.charge_bytes(rendered.len())?;
         text.push_str(&rendered);
     }

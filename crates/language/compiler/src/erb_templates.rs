@@ -1,0 +1,155 @@
+//! ERB templates: rendered natively where that is exactly what Ruby gives, else by Ruby.
+//!
+//! Invariant: a native template calls no function that has an effect, so Ruby may render it anew.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use erb::{ErbCallKind, ErbError, ErbScope, ErbScopeError, ErbTemplate};
+use evaluator::function::CallArguments;
+use evaluator::{EvalResult, EvalUnwind, Evaluator, VariableScope, raise};
+use pcore::Value;
+
+use crate::compilation::Compilation;
+use crate::ruby::ErbSource;
+
+/// Functions that native templates call; all others are left to Ruby.
+const PURE_FUNCTIONS: [&str; 9] = [
+    "template",
+    "versioncmp",
+    "shellquote",
+    "sprintf",
+    "md5",
+    "sha1",
+    "sha256",
+    "split",
+    "join",
+];
+
+impl Compilation<'_> {
+    /// Renders a template with the variables of the caller.
+    pub(crate) fn render_template(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        call: &CallArguments<'_>,
+        source: ErbSource<'_>,
+    ) -> EvalResult<String> {
+        let native = match source {
+            ErbSource::File(path) => self.environment.erb_template(path, || {
+                evaluator
+                    .find_module_file(path, "templates")
+                    .ok()
+                    .flatten()
+                    .map(|file| file.bytes)
+            }),
+            ErbSource::Text(text) => ErbTemplate::parse(text).map(Arc::new).ok(),
+        };
+        if let Some(template) = native {
+            let mut scope = TemplateScope {
+                compilation: self,
+                evaluator,
+                scope: call.scope(),
+            };
+            match template.render(&mut scope) {
+                Ok(text) => return Ok(text),
+                Err(ErbError::NotNative { .. }) => {}
+                Err(ErbError::Scope { error, .. }) => return Err(unwind_of(error)),
+            }
+        }
+        self.render_erb(evaluator, call, source)
+    }
+
+    /// The fact with special characters in its name that a template sees under a plain name.
+    fn fact_with_plain_name(&self, plain: &str) -> Option<&Value> {
+        if !plain.contains('_') {
+            return None;
+        }
+        let facts = self.request.facts.iter();
+        let mut found = facts.filter(|(name, _)| {
+            name.as_str()
+                .is_some_and(|name| name != plain && plain_name(name) == plain)
+        });
+        found.next().map(|(_, value)| value)
+    }
+}
+
+/// A variable's name with `_` for each character other than letters, digits and `_`.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() { c } else { '_' };
+    name.chars().map(plain).collect()
+}
+
+/// The error that ended a rendering.
+fn unwind_of(error: ErbScopeError) -> Box<EvalUnwind> {
+    match error {
+        ErbScopeError::Failed(payload) => match payload.downcast::<EvalUnwind>() {
+            Ok(unwind) => unwind,
+            Err(_) => evaluator::EvalError::without_location("the template failed").into(),
+        },
+        ErbScopeError::NotNative(reason) => evaluator::EvalError::without_location(reason).into(),
+    }
+}
+
+fn failed(unwind: Box<EvalUnwind>) -> ErbScopeError {
+    ErbScopeError::Failed(unwind as Box<dyn Any + Send>)
+}
+
+/// The scope of the code that renders a template.
+struct TemplateScope<'c, 'e, 'h> {
+    compilation: &'c Compilation<'e>,
+    evaluator: &'c mut Evaluator<'h>,
+    scope: VariableScope,
+}
+
+impl ErbScope for TemplateScope<'_, '_, '_> {
+    fn instance_variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError> {
+        let found = self.evaluator.variable_in(&self.scope, name);
+        let found = found.transpose().map_err(failed)?;
+        Ok(found
+            .or_else(|| self.compilation.fact_with_plain_name(name).cloned())
+            .filter(|value| !value.is_undef()))
+    }
+
+    fn variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError> {
+        let found = self.evaluator.variable_in(&self.scope, name);
+        found.transpose().map_err(failed)
+    }
+
+    fn has_variable(&mut self, name: &str) -> Result<bool, ErbScopeError> {
+        let found = self.variable(name)?;
+        Ok(found.is_some_and(|value| !value.is_undef()))
+    }
+
+    fn call_function(
+        &mut self,
+        _: ErbCallKind,
+        name: &str,
+        arguments: &[Value],
+    ) -> Result<Option<Value>, ErbScopeError> {
+        if !PURE_FUNCTIONS.contains(&name) {
+            return Ok(None);
+        }
+        let result = self
+            .evaluator
+            .call_function_in(&self.scope, name, arguments.to_vec());
+        result.map(Some).map_err(failed)
+    }
+}
+
+impl Compilation<'_> {
+    /// Renders a template with Ruby; without Ruby it is an error.
+    fn render_erb(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        call: &CallArguments<'_>,
+        source: ErbSource<'_>,
+    ) -> EvalResult<String> {
+        match self.render_with_ruby(evaluator, call, source) {
+            Some(rendered) => rendered,
+            None => raise(format!(
+                "{}(): the template needs Ruby, which this compilation does not have",
+                call.name
+            )),
+        }
+    }
+}

@@ -19,12 +19,14 @@ use crate::syntax::{Body, Expr, Node, Slot};
 
 pub(crate) type Parsed<T> = Result<T, NotNative>;
 
-/// Variables of the method in which Ruby evaluates the template.
-const VARIABLES_OF_THE_WRAPPER: [&str; 6] = [
+/// Variable of the method in which Ruby evaluates the template, which is `nil` at its start.
+const EMPTY_VARIABLE_OF_THE_WRAPPER: &str = "result";
+
+/// Further variables of that method.
+const VARIABLES_OF_THE_WRAPPER: [&str; 5] = [
     "string",
     "template_source",
     "escaped_template_source",
-    "result",
     "template",
     "_erbout",
 ];
@@ -50,8 +52,11 @@ impl<'a> Parser<'a> {
             at: 0,
             lines: std::iter::once(0).chain(newlines).collect(),
             depth: 0,
-            scopes: vec![HashMap::new()],
-            locals: 0,
+            scopes: vec![HashMap::from([(
+                EMPTY_VARIABLE_OF_THE_WRAPPER.to_owned(),
+                0,
+            )])],
+            locals: 1,
         }
     }
 

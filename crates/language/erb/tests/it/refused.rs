@@ -17,7 +17,7 @@ fn the_first_construct_for_ruby_is_named() {
         ("<%= $global %>", 1, "a global variable"),
         ("<%= `id` %>", 1, "code that cannot be read"),
         ("<%= x = 1, 2 %>", 1, "code that cannot be read"),
-        ("<% result = 1 %>", 1, "a variable named result"),
+        ("<% string = 1 %>", 1, "a variable named string"),
         (
             "<%= @a.include? 'x' %>",
             1,

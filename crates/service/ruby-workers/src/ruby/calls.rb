@@ -16,9 +16,12 @@ module TuttiWorker
     end
 
     def tutti_result(string)
+      # a variable of Puppet's own method, which templates may set
+      result = nil
       template = Puppet::Util.create_erb(string)
       template.filename = @__file__
-      template.result(binding)
+      result = template.result(binding)
+      result
     end
   end
 

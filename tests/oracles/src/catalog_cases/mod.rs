@@ -26,7 +26,7 @@ pub use answer::CatalogAnswer;
 pub use ask::ask_cases;
 pub use check::{CatalogCaseReport, check_catalog_cases};
 pub use compare::{CatalogDifference, compare_answers, compare_catalogs};
-pub use parse::{catalog_case_files, read_catalog_cases};
+pub use parse::{catalog_case_files, parse_catalog_case, read_catalog_cases};
 pub use recorded::{CatalogRecording, RecordedCase};
 pub use tree::{ENVIRONMENT_PREFIX, GLOBAL_PREFIX, LIBRARY_PREFIX, with_fixed_paths};
 

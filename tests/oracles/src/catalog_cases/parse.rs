@@ -44,6 +44,11 @@ pub fn read_catalog_cases(name: &str) -> Result<Vec<CatalogCase>> {
     Ok(cases)
 }
 
+/// Reads one case: a title, directives and files.
+pub fn parse_catalog_case(block: &str) -> Result<CatalogCase> {
+    parse_case(block, default_node()?)
+}
+
 fn default_node() -> Result<CatalogNode> {
     let path = crate::own("cases/catalogs/node.json");
     let text = std::fs::read_to_string(&path)

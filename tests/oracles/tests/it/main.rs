@@ -9,6 +9,7 @@ mod erb;
 mod evaluation;
 mod g10k;
 mod generated;
+mod generated_catalogs;
 mod lookup;
 mod lookup_programs;
 mod psych;

@@ -1,7 +1,6 @@
-//! Times of compilations: `compile_cost [--smallest] [DIRECTORY MODULES NODE FACTS]`.
+//! Times of compilations of generated manifests: `compile_cost [--smallest]`.
 //!
-//! Without a directory it compiles generated manifests: files that are written out, and a defined
-//! type in a loop. With one it compiles that environment, cold and warm, on one thread and on all.
+//! Files that are written out, and a defined type in a loop; cold and warm, on one thread and on all.
 
 #![allow(
     clippy::print_stdout,
@@ -27,8 +26,7 @@ fn main() -> ExitCode {
     let result = match arguments.as_slice() {
         [] => generated(1_000, 3_000, 50),
         [one] if one == "--smallest" => generated(10, 10, 1),
-        [directory, modules, node, facts] => site(directory, modules, node, facts),
-        _ => Err("usage: compile_cost [--smallest | DIRECTORY MODULES NODE FACTS]".to_owned()),
+        _ => Err("usage: compile_cost [--smallest]".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -47,7 +45,7 @@ fn generated(files: usize, defined: usize, rounds: usize) -> Result<(), String> 
         .collect();
     measure(
         "files written out",
-        &Directory::of_text(written),
+        &SiteManifest::new(written),
         &request("web1", Hash::new()),
         rounds,
     )?;
@@ -58,26 +56,10 @@ fn generated(files: usize, defined: usize, rounds: usize) -> Result<(), String> 
     let request = request("web1", Hash::new());
     measure(
         "a defined type in a loop",
-        &Directory::of_text(looped),
+        &SiteManifest::new(looped),
         &request,
         rounds,
     )
-}
-
-fn site(directory: &str, modules: &str, node: &str, facts: &str) -> Result<(), String> {
-    let text = std::fs::read_to_string(facts).map_err(|error| format!("{facts}: {error}"))?;
-    let facts: serde_json::Value =
-        serde_json::from_str(&text).map_err(|error| format!("{facts}: {error}"))?;
-    let facts = match Value::from_json(&facts) {
-        Value::Hash(facts) => Hash::clone(&facts),
-        _ => return Err("the facts are no object".to_owned()),
-    };
-    let code = Directory {
-        root: directory.into(),
-        modules: modules.split(':').map(PathBuf::from).collect(),
-        manifest: None,
-    };
-    measure(directory, &code, &request(node, facts), 50)
 }
 
 fn request(node: &str, facts: Hash) -> CompileRequest {
@@ -91,7 +73,7 @@ fn request(node: &str, facts: Hash) -> CompileRequest {
 
 fn measure(
     name: &str,
-    code: &Directory,
+    code: &SiteManifest,
     request: &CompileRequest,
     rounds: usize,
 ) -> Result<(), String> {
@@ -138,11 +120,10 @@ fn compile(environment: &CompilerEnvironment, request: &CompileRequest) -> Resul
     Ok(compiled.document.resource_count())
 }
 
-fn environment(code: Directory) -> CompilerEnvironment {
+fn environment(code: SiteManifest) -> CompilerEnvironment {
     let settings = EnvironmentSettings {
         name: "production".to_owned(),
         hiera: HieraSettings {
-            environment_root: Some(code.root.clone()),
             strict: true,
             ..HieraSettings::default()
         },
@@ -153,83 +134,52 @@ fn environment(code: Directory) -> CompilerEnvironment {
     CompilerEnvironment::new(settings, Box::new(code))
 }
 
-/// An environment in a directory, or a text as its manifest.
+/// An environment with a site manifest and nothing else.
 #[derive(Clone)]
-struct Directory {
-    root: PathBuf,
-    modules: Vec<PathBuf>,
-    manifest: Option<Arc<[u8]>>,
+struct SiteManifest {
+    text: Arc<[u8]>,
 }
 
-impl Directory {
-    fn of_text(text: String) -> Self {
+impl SiteManifest {
+    fn new(text: String) -> Self {
         Self {
-            root: "/nonexistent".into(),
-            modules: Vec::new(),
-            manifest: Some(text.into_bytes().into()),
+            text: text.into_bytes().into(),
         }
     }
 }
 
-fn source(path: &Path) -> Option<SourceFile> {
-    Some(SourceFile {
-        bytes: std::fs::read(path).ok()?.into(),
-        path: path.to_string_lossy().into(),
-    })
-}
-
-impl CodeSource for Directory {
-    fn module(&self, name: &str) -> Option<CodeModule> {
-        let path = self.module_root(name)?;
-        Some(CodeModule {
-            name: name.into(),
-            path: path.to_string_lossy().into(),
-            dependencies: None,
-        })
+impl CodeSource for SiteManifest {
+    fn module(&self, _: &str) -> Option<CodeModule> {
+        None
     }
 
     fn modules(&self) -> Vec<Arc<str>> {
-        let entries = self.modules.iter().flat_map(|path| self.entries(path));
-        entries.map(|entry| entry.name.into()).collect()
+        Vec::new()
     }
 
-    fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError> {
-        let root = match owner {
-            CodeOwner::Environment => Some(self.root.clone()),
-            CodeOwner::Module(name) => self.module_root(name),
-        };
-        Ok(root.and_then(|root| source(&root.join(path))))
+    fn read(&self, _: CodeOwner<'_>, _: &str) -> Result<Option<SourceFile>, CodeReadError> {
+        Ok(None)
     }
 }
 
-impl LookupFiles for Directory {
-    fn identity(&self, path: &Path) -> Option<FileIdentity> {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some(FileIdentity {
-            device: 0,
-            inode: 0,
-            size: metadata.len(),
-            changed_nanoseconds: 0,
-        })
+impl LookupFiles for SiteManifest {
+    fn identity(&self, _: &Path) -> Option<FileIdentity> {
+        None
     }
 
     fn read(&self, path: &Path) -> Result<String, HostError> {
-        std::fs::read_to_string(path).map_err(|error| HostError::text(error.to_string()))
+        Err(HostError::text(format!(
+            "{} does not exist",
+            path.display()
+        )))
     }
 
-    fn entries(&self, directory: &Path) -> Vec<DirectoryEntry> {
-        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-        entries
-            .map(|entry| DirectoryEntry {
-                name: entry.file_name().to_string_lossy().into_owned(),
-                is_directory: entry.path().is_dir(),
-            })
-            .collect()
+    fn entries(&self, _: &Path) -> Vec<DirectoryEntry> {
+        Vec::new()
     }
 
-    fn module_root(&self, module: &str) -> Option<PathBuf> {
-        let mut roots = self.modules.iter().map(|path| path.join(module));
-        roots.find(|root| root.is_dir())
+    fn module_root(&self, _: &str) -> Option<PathBuf> {
+        None
     }
 
     fn key(&self, path: &Path) -> Result<Zeroizing<String>, HostError> {
@@ -237,7 +187,7 @@ impl LookupFiles for Directory {
     }
 }
 
-impl EnvironmentCode for Directory {
+impl EnvironmentCode for SiteManifest {
     fn as_code(&self) -> &dyn CodeSource {
         self
     }
@@ -247,18 +197,13 @@ impl EnvironmentCode for Directory {
     }
 
     fn site_manifests(&self) -> Result<Vec<SourceFile>, CodeReadError> {
-        Ok(match &self.manifest {
-            Some(bytes) => vec![SourceFile {
-                path: "site.pp".into(),
-                bytes: Arc::clone(bytes),
-            }],
-            None => source(&self.root.join("manifests/site.pp"))
-                .into_iter()
-                .collect(),
-        })
+        Ok(vec![SourceFile {
+            path: "site.pp".into(),
+            bytes: Arc::clone(&self.text),
+        }])
     }
 
     fn directory(&self) -> String {
-        self.root.display().to_string()
+        "/".to_owned()
     }
 }

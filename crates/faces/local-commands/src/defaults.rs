@@ -6,3 +6,7 @@ pub(crate) const AUDIT_LINE_BYTES: u64 = 256 << 10;
 
 /// Depth limit of a validated directory: a module has six levels, an environment nine.
 pub(crate) const SOURCE_DEPTH_MAX: usize = 64;
+
+/// Number of nodes whose catalogs one command compares: ten times the largest sites of one
+/// puppetserver. A node takes its name and its place in a group, about 200 bytes.
+pub(crate) const COMPARED_NODES_MAX: usize = 100_000;

@@ -1,6 +1,7 @@
 //! Comparison of two catalogs: [`compare_catalogs`].
 //!
-//! Invariant: version, uuid and code id are no differences, and tags are sets.
+//! Invariant: version, uuid and code id are no differences, tags are sets, and a difference has no
+//! value of a sensitive parameter.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +24,7 @@ pub struct CatalogDifference {
 pub struct ResourceDifference {
     pub reference: String,
     /// Name of the attribute, its value in the first and in the second catalog; `null` if it is not
-    /// set.
+    /// set, `"Sensitive"` if it is a sensitive parameter.
     pub attributes: Vec<(String, Json, Json)>,
 }
 
@@ -97,12 +98,19 @@ fn changed_attributes(first: &Json, second: &Json) -> Vec<(String, Json, Json)> 
         first["parameters"].as_object().unwrap_or(&none),
         second["parameters"].as_object().unwrap_or(&none),
     );
+    let mut sensitive = as_set(&first["sensitive_parameters"]);
+    sensitive.extend(as_set(&second["sensitive_parameters"]));
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let mut changed: Vec<(String, Json, Json)> = names
         .into_iter()
         .filter(|name| before.get(*name) != after.get(*name))
         .map(|name| {
-            let value = |map: &Map<String, Json>| map.get(name).cloned().unwrap_or_default();
+            let value = |map: &Map<String, Json>| match map.get(name) {
+                Some(_) if sensitive.contains(&Json::from(name.as_str()).to_string()) => {
+                    Json::from("Sensitive")
+                }
+                value => value.cloned().unwrap_or_default(),
+            };
             (name.clone(), value(before), value(after))
         })
         .collect();
@@ -144,5 +152,20 @@ mod tests {
         );
         assert_eq!(found.edges, ["+ A -> B"]);
         assert!(compare_catalogs(&first, &first).is_empty());
+    }
+
+    #[test]
+    fn values_of_sensitive_parameters_are_not_shown() {
+        let user = |password: &str| {
+            json!({"resources": [{"type": "User", "title": "x", "parameters": {"password": password},
+                   "sensitive_parameters": ["password"]}]})
+        };
+        let found = compare_catalogs(&user("a"), &user("b"));
+        let hidden = (
+            "password".to_owned(),
+            json!("Sensitive"),
+            json!("Sensitive"),
+        );
+        assert_eq!(found.changed[0].attributes, [hidden]);
     }
 }

@@ -1,4 +1,6 @@
-//! Limits of the files of an environment on disk.
+//! Limits of the files of an environment on disk, and of requests to a puppetserver.
+
+use std::time::Duration;
 
 /// Bytes of one file. Manifests and data in the field have at most 1 MB; a file is read as a whole.
 pub const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -8,3 +10,21 @@ pub const MANIFEST_DEPTH_MAX: usize = 32;
 
 /// Number of manifests in the manifest directory of an environment.
 pub const MANIFESTS_MAX: usize = 10_000;
+
+/// Bytes of a catalog that a puppetserver answers. The largest in the field have about 40 MB; each of
+/// the parallel requests may hold one.
+pub const CATALOG_BYTES_MAX: usize = 128 << 20;
+
+/// Time to connect to a puppetserver, TLS included: five lost packets of a handshake.
+pub const CATALOG_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time of one catalog on a puppetserver, with the time in its queue: twice its slowest compile in the
+/// field, which takes about 2.5 minutes.
+pub const CATALOG_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Characters of an unexpected answer that a message shows: a line of text.
+pub const ANSWER_EXCERPT: usize = 300;
+
+/// Nodes without an answer after which no other node is requested: one may be an accident, three are
+/// a server that is away or refuses.
+pub const NO_ANSWERS_MAX: usize = 3;

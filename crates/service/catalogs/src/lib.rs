@@ -1,15 +1,24 @@
 //! Catalogs of nodes: environments on disk, compilation with Ruby where the code is Ruby, comparison
-//! of catalogs. Main types: [`EnvironmentFiles`], [`RubyWorkerProvider`], [`CatalogDifference`].
+//! of catalogs, also of many nodes and with those of a puppetserver. Main types:
+//! [`EnvironmentFiles`], [`RubyWorkerProvider`], [`CatalogDifference`], [`PuppetserverCatalogs`].
 //!
 //! Invariant: a compilation has Ruby of its own environment version only.
 
 mod comparison;
 pub mod defaults;
 mod environment;
+mod grouping;
+mod many_nodes;
 mod ruby;
+mod shadow;
 
 pub use comparison::{CatalogDifference, ResourceDifference, compare_catalogs};
 pub use environment::{
     EnvironmentFiles, EnvironmentOnDisk, EnvironmentReadError, module_directories,
 };
+pub use grouping::{
+    CauseGroup, CauseGroups, ChangeGroup, ChangeGroups, DifferenceCause, DifferenceExample,
+};
+pub use many_nodes::{NodeOutcome, compare_nodes};
 pub use ruby::{RubyCalls, RubyWorkerProvider};
+pub use shadow::{CatalogOutcome, CatalogQuestion, CatalogRequestError, PuppetserverCatalogs};

@@ -153,7 +153,7 @@ fn print(difference: &CatalogDifference) {
 }
 
 /// Prints the values of an attribute; texts of several lines as the lines that differ.
-fn print_attribute(name: &str, before: &Json, after: &Json) {
+pub(super) fn print_attribute(name: &str, before: &Json, after: &Json) {
     let (Json::String(old), Json::String(new)) = (before, after) else {
         say!("    {name}: {} => {}", shown(before), shown(after));
         return;

@@ -1,14 +1,18 @@
 //! `tutti catalog`: compiles catalogs from the files of this machine, and compares them. Main type:
 //! [`CatalogCommand`].
 //!
-//! It needs neither a server nor Puppet; only code in Ruby needs Ruby with Puppet's library.
+//! It needs neither a server nor Puppet, except for a comparison with a puppetserver; only code in Ruby
+//! needs Ruby with Puppet's library.
 //!
 //! Invariant: nothing is written, and nothing outside of the environment and its modules is read but
 //! the facts, the global Hiera data and what Ruby code reads itself.
 
 mod compile;
 mod diff;
+mod impact;
 mod node;
+mod node_facts;
+mod shadow;
 mod text;
 
 use cli::CommandFailure;
@@ -20,6 +24,10 @@ pub enum CatalogCommand {
     Compile(compile::CompileOptions),
     /// Compare two catalogs: of two nodes, of two directories, or in two files
     Diff(diff::DiffOptions),
+    /// Compile all nodes with two directories, and group them by the changes of their catalogs
+    Impact(impact::ImpactOptions),
+    /// Compile nodes here and on a puppetserver, and report the differences grouped by cause
+    Shadow(shadow::ShadowOptions),
 }
 
 /// Runs a command and returns its exit code.
@@ -30,5 +38,7 @@ pub fn run(command: &CatalogCommand) -> Result<u8, CommandFailure> {
     match command {
         CatalogCommand::Compile(options) => compile::run(options),
         CatalogCommand::Diff(options) => diff::run(options),
+        CatalogCommand::Impact(options) => impact::run(options),
+        CatalogCommand::Shadow(options) => shadow::run(options),
     }
 }

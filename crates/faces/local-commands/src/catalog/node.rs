@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use catalogs::{EnvironmentFiles, EnvironmentOnDisk, RubyCalls, RubyWorkerProvider};
+use catalogs::{
+    CatalogOutcome, EnvironmentFiles, EnvironmentOnDisk, RubyCalls, RubyWorkerProvider,
+};
 use clap::builder::NonEmptyStringValueParser;
 use compiler::{
     ClassifiedClass, CompileError, CompileRequest, CompiledCatalog, CompilerEnvironment,
-    EnvironmentSettings,
+    DocumentForm, EnvironmentSettings,
 };
 use lookup::HieraSettings;
 use pcore::{Hash, Value};
@@ -54,7 +56,16 @@ impl NodeOptions {
 
     /// The request for a node's catalog.
     pub(crate) fn request(&self, certname: &str) -> Result<CompileRequest, CommandFailure> {
-        let facts = facts::of_node(self.facts.as_deref(), certname)?;
+        self.request_with_facts(certname, None)
+    }
+
+    /// The request for a node's catalog with the facts of a file instead of those of `--facts`.
+    pub(crate) fn request_with_facts(
+        &self,
+        certname: &str,
+        file: Option<&Path>,
+    ) -> Result<CompileRequest, CommandFailure> {
+        let facts = facts::of_node(file.or(self.facts.as_deref()), certname)?;
         let classes = self.classes.iter().map(|name| ClassifiedClass {
             name: name.clone(),
             parameters: Hash::new(),
@@ -114,6 +125,13 @@ impl LocalCompiler {
         request: &CompileRequest,
     ) -> Result<CompiledCatalog, Box<CompileError>> {
         compiler::compile(&self.environment, request)
+    }
+
+    /// The catalog of a node in rich data, or the message of the error.
+    pub(crate) fn outcome(&self, request: &CompileRequest) -> CatalogOutcome {
+        let compiled = self.compile(request).map_err(|error| error.to_string())?;
+        let document = compiled.document.to_json(DocumentForm::Rich);
+        document.map_err(|error| error.to_string())
     }
 
     /// Calls of Ruby code so far.

@@ -18,7 +18,7 @@ const VENDOR_MODULES: [&str; 2] = [
 
 /// Options for the directories, named as in Puppet.
 #[derive(Debug, clap::Args)]
-pub struct EnvironmentLocation {
+pub(crate) struct EnvironmentLocation {
     /// Name of the environment
     #[arg(long, value_name = "NAME", default_value = "production")]
     environment: String,
@@ -38,7 +38,7 @@ pub struct EnvironmentLocation {
 
 impl EnvironmentLocation {
     /// Finds the environment; an error names the directories that were searched.
-    pub fn find(&self) -> Result<EnvironmentOnDisk, CommandFailure> {
+    pub(crate) fn find(&self) -> Result<EnvironmentOnDisk, CommandFailure> {
         let name = &self.environment;
         let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if name.is_empty() || !name.chars().all(word) {
@@ -77,7 +77,10 @@ impl EnvironmentLocation {
     }
 
     /// The environment in a directory of any place, such as a checkout of a control repository.
-    pub fn in_directory(&self, directory: &Path) -> Result<EnvironmentOnDisk, CommandFailure> {
+    pub(crate) fn in_directory(
+        &self,
+        directory: &Path,
+    ) -> Result<EnvironmentOnDisk, CommandFailure> {
         if !directory.is_dir() {
             return Err(CommandFailure::Usage(format!(
                 "{} is no directory",

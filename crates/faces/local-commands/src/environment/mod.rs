@@ -5,4 +5,4 @@
 pub(crate) mod facts;
 mod location;
 
-pub use location::EnvironmentLocation;
+pub(crate) use location::EnvironmentLocation;

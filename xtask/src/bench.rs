@@ -14,7 +14,7 @@ use crate::{packages, run};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// one-node, agent, fleet, api, lists, broker, store, scope, actions, audit, syntax, language,
-    /// plans or code; all of them if none is named.
+    /// plans, catalogs or code; all of them if none is named.
     /// Only by name: fairness (15 minutes); lists-postgres, if PostgreSQL is installed; puppet-run,
     /// if the real Puppet peers are installed
     names: Vec<String>,
@@ -46,7 +46,7 @@ const INVENTORIES: [[&str; 2]; 3] = [["10000", "small"], ["25000", "small"], ["1
 const SMALLEST_INVENTORIES: [[&str; 2]; 1] = [["20", "large"]];
 
 /// Crates with programs that measure.
-const PACKAGES: [&str; 13] = [
+const PACKAGES: [&str; 15] = [
     "tutti",
     "tutti-agent",
     "testkit",
@@ -59,6 +59,8 @@ const PACKAGES: [&str; 13] = [
     "evaluator",
     "plans",
     "plan-language",
+    "compiler",
+    "catalogs",
     "code-deployments",
 ];
 
@@ -77,7 +79,7 @@ impl Options {
     pub(crate) fn smallest(is_full: bool) -> Self {
         let mut names = WHOLE.to_vec();
         names.extend([
-            "broker", "store", "scope", "actions", "audit", "plans", "language",
+            "broker", "store", "scope", "actions", "audit", "plans", "language", "catalogs",
         ]);
         if is_full {
             names.extend(["syntax", "code", "lists-postgres"]);
@@ -127,6 +129,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if is_wanted("language") {
         programs.measure("iterate", &[])?;
     }
+    if is_wanted("catalogs") {
+        measure_catalogs(&programs)?;
+    }
     if is_wanted("code") {
         packages::ensure(packages::MODULES)?;
         packages::ensure(packages::DEPLOYERS)?;
@@ -161,6 +166,26 @@ fn measure_whole(
         bench.arg("--packaged-agent").arg(packaged_agent()?);
     }
     run::visible(bench.args(names))
+}
+
+/// Compilations of generated manifests and of a role with Debian's modules, and the same role with
+/// real Puppet 8 in one process.
+fn measure_catalogs(programs: &Programs) -> Result<()> {
+    programs.measure("compile_cost", &[])?;
+    if programs.is_smallest {
+        return programs.measure("catalog_cost", &[]);
+    }
+    packages::ensure(packages::MODULES)?;
+    let site = run::root().join("crates/service/catalogs/examples/site");
+    let facts = site.join("facts.json");
+    let mut ours = programs.example("catalog_cost");
+    ours.arg(&site).arg("node1.example.com").arg(facts);
+    run::visible(&mut ours)?;
+    let library = run::root().join("target/oracles/puppet8/usr/lib/ruby/vendor_ruby");
+    let mut puppet = Command::new("ruby");
+    puppet.args(["-W0", "-I"]).arg(library);
+    puppet.arg(site.join("puppet_cost.rb")).arg(&site);
+    run::visible(puppet.args([packages::MODULES_DIRECTORY, "9"]))
 }
 
 fn measure_puppet_runs() -> Result<()> {

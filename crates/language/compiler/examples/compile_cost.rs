@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use compiler::{
-    CompileRequest, CompilerEnvironment, DocumentForm, EnvironmentCode, EnvironmentSettings,
+    CompileRequest, CompilerEnvironment, CompilerSource, DocumentForm, EnvironmentSettings,
 };
 use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 use lookup::{DirectoryEntry, FileIdentity, HieraSettings, HostError, LookupFiles};
@@ -187,7 +187,7 @@ impl LookupFiles for SiteManifest {
     }
 }
 
-impl EnvironmentCode for SiteManifest {
+impl CompilerSource for SiteManifest {
     fn as_code(&self) -> &dyn CodeSource {
         self
     }

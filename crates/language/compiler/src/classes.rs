@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use evaluator::{
-    BuiltInVariables, CatalogCode, CatalogScopeId, EvalError, EvalResult, EvalUnwind, Evaluator,
+    BuiltInVariables, CatalogBody, CatalogScopeId, EvalError, EvalResult, EvalUnwind, Evaluator,
     VariableScope, raise,
 };
 use lookup::{LookupRequest, LookupTrail};
@@ -25,7 +25,7 @@ use crate::scope::{CompileScope, ScopeKind, SourceRecord};
 /// Definition of a class or defined type, as far as the evaluation of its resource needs it.
 struct ResourceCode {
     name: Arc<str>,
-    code: CatalogCode,
+    code: CatalogBody,
     module: Arc<str>,
     parent: Option<Arc<str>>,
     kind: ScopeKind,
@@ -373,7 +373,7 @@ impl Compilation<'_> {
     fn metaparameter_variables(
         &self,
         id: ResourceId,
-        code: &CatalogCode,
+        code: &CatalogBody,
         enclosing: &VariableScope,
     ) -> VariableScope {
         let state = self.state();
@@ -516,7 +516,7 @@ impl Compilation<'_> {
         evaluator: &mut Evaluator<'_>,
         id: ResourceId,
         variables: &VariableScope,
-        code: &CatalogCode,
+        code: &CatalogBody,
     ) -> EvalResult<()> {
         let types = evaluator.parameter_types(code)?;
         let mut is_valid = true;
@@ -554,7 +554,7 @@ impl Compilation<'_> {
     }
 
     /// Refuses parameters with the names of variables that only the server sets.
-    fn check_reserved_parameters(&self, code: &CatalogCode) -> EvalResult<()> {
+    fn check_reserved_parameters(&self, code: &CatalogBody) -> EvalResult<()> {
         let reserved = ["trusted", "facts", "server_facts"];
         match reserved.iter().find(|name| code.parameter(name).is_some()) {
             None => Ok(()),

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use erb::ErbTemplate;
 use evaluator::{
-    CatalogCode, CodeModule, CodeOwner, CodeReadError, CodeSource, EvalResult, Evaluator, Manifest,
+    CatalogBody, CodeModule, CodeOwner, CodeReadError, CodeSource, EvalResult, Evaluator, Manifest,
     NodeHost, ParseCache, SourceFile,
 };
 use lookup::{DataFileCache, HieraSettings, LookupFiles};
@@ -25,7 +25,7 @@ use resource_types::ResourceType;
 use syntax::ModuleLocation;
 
 /// Code of an environment, shared by threads.
-pub trait EnvironmentCode: CodeSource + LookupFiles + Send + Sync {
+pub trait CompilerSource: CodeSource + LookupFiles + Send + Sync {
     /// The source itself, as the evaluator takes it.
     fn as_code(&self) -> &dyn CodeSource;
 
@@ -55,7 +55,7 @@ pub struct EnvironmentSettings {
 /// An environment, ready for compilations on many threads.
 pub struct CompilerEnvironment {
     pub(crate) settings: EnvironmentSettings,
-    pub(crate) code: Box<dyn EnvironmentCode>,
+    pub(crate) code: Box<dyn CompilerSource>,
     pub(crate) parsed: Arc<ParseCache>,
     pub(crate) data: Arc<DataFileCache>,
     /// Definitions of module manifests, by module and path without extension.
@@ -82,7 +82,7 @@ pub(crate) struct ClassDefinition {
     pub(crate) parent: Option<Arc<str>>,
     /// The same as written, for messages.
     pub(crate) written_parent: Arc<str>,
-    pub(crate) code: CatalogCode,
+    pub(crate) code: CatalogBody,
     /// Module of the manifest; empty for the site manifest.
     pub(crate) module: Arc<str>,
 }
@@ -91,7 +91,7 @@ pub(crate) struct ClassDefinition {
 #[derive(Debug)]
 pub(crate) struct DefinedType {
     pub(crate) name: Arc<str>,
-    pub(crate) code: CatalogCode,
+    pub(crate) code: CatalogBody,
     pub(crate) module: Arc<str>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct DefinedType {
 #[derive(Debug)]
 pub(crate) struct NodeDefinition {
     pub(crate) hosts: Box<[NodeHost]>,
-    pub(crate) code: CatalogCode,
+    pub(crate) code: CatalogBody,
 }
 
 /// The definitions of one manifest.
@@ -122,7 +122,7 @@ impl std::fmt::Debug for CompilerEnvironment {
 
 impl CompilerEnvironment {
     #[must_use]
-    pub fn new(settings: EnvironmentSettings, code: Box<dyn EnvironmentCode>) -> Self {
+    pub fn new(settings: EnvironmentSettings, code: Box<dyn CompilerSource>) -> Self {
         Self {
             settings,
             code,

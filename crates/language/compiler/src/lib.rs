@@ -34,7 +34,7 @@ mod scope;
 
 pub use catalog::{CatalogDocument, DocumentForm, RichValueError};
 pub use compilation::compile;
-pub use environment::{CompilerEnvironment, EnvironmentCode, EnvironmentSettings};
+pub use environment::{CompilerEnvironment, CompilerSource, EnvironmentSettings};
 pub use error::CompileError;
 pub use exports::{ExportSearchError, ExportedResource, ExportedResources};
 pub use request::{ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog};

@@ -13,9 +13,9 @@ use crate::{CatalogDocument, ExportedResources};
 pub struct CompileRequest {
     pub certname: String,
     pub facts: Hash,
-    /// The variable `$trusted`.
+    /// The variable `$trusted`: certname, extensions of the certificate, domain.
     pub trusted: Hash,
-    /// The variable `$server_facts`.
+    /// The variable `$server_facts`: name, address and version of the server.
     pub server_facts: Hash,
     /// Classes of the classifier, by name.
     pub classes: Vec<ClassifiedClass>,

@@ -59,7 +59,7 @@ pub enum RubyFunctionKind {
     Former,
 }
 
-/// An ERB template.
+/// An ERB template, as a text or in a file of a module.
 #[derive(Debug, Clone, Copy)]
 pub enum ErbSource<'t> {
     Text(&'t str),

@@ -71,7 +71,7 @@ pub trait CatalogHost {
     fn is_defined(&self, evaluator: &mut Evaluator<'_>, what: &Value) -> EvalResult<bool>;
 }
 
-/// Result of [`CatalogHost::attribute`].
+/// Result of [`CatalogHost::attribute`]: the value, or what is not there.
 #[derive(Debug)]
 pub enum AttributeLookup {
     /// The resource is not declared, or not declared yet.
@@ -107,7 +107,7 @@ pub struct EvaluatedResourceBody {
 pub struct ResourceAttribute {
     pub name: Arc<str>,
     pub value: Value,
-    /// True for `+>`.
+    /// True for `+>`, which adds to the value that the resource has.
     pub is_added: bool,
     pub location: SourceLocation,
 }
@@ -121,7 +121,7 @@ pub struct ResourceChange {
     pub location: SourceLocation,
 }
 
-/// An evaluated collector.
+/// An evaluated collector: its type, query and overrides.
 #[derive(Debug)]
 pub struct CollectorDeclaration {
     /// Name of the type in lower case.

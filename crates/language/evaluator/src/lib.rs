@@ -59,7 +59,7 @@ pub use error::{
     SourceLocation, raise,
 };
 pub use evaluator::{
-    BranchSeed, BuiltInVariables, CatalogCode, Evaluator, LoadedPlan, Manifest, ManifestClass,
+    BranchSeed, BuiltInVariables, CatalogBody, Evaluator, LoadedPlan, Manifest, ManifestClass,
     ManifestDefinedType, ManifestNode, VariableScope,
 };
 pub use frame::CatalogScopeId;

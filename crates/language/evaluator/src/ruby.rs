@@ -157,7 +157,7 @@ pub fn equal(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Ruby's `flatten`.
+/// Ruby's `flatten`: the elements of nested lists in one list.
 pub fn flatten(values: &[Value]) -> Vec<Value> {
     let mut flat = Vec::with_capacity(values.len());
     flatten_into(values, &mut flat);

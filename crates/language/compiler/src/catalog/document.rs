@@ -17,7 +17,7 @@ use crate::request::CompileRequest;
 /// The catalog format that Puppet 7 and 8 write.
 const CATALOG_FORMAT: u32 = 2;
 
-/// A compiled catalog.
+/// A compiled catalog, which is written as JSON in the form that an agent asks for.
 #[derive(Debug)]
 pub struct CatalogDocument {
     identity: CatalogIdentity,

@@ -19,7 +19,7 @@ use crate::host::SourceFile;
 use crate::lower::BUILT_IN_VARIABLES;
 use crate::regex_matches::RegexMatch;
 
-/// A parsed manifest.
+/// A parsed manifest, which compilations of one environment share.
 #[derive(Debug, Clone)]
 pub struct Manifest {
     unit: Arc<LoweredUnit>,
@@ -27,7 +27,7 @@ pub struct Manifest {
 
 /// Body of a class, a defined type or a node block, with its parameters.
 #[derive(Debug, Clone)]
-pub struct CatalogCode {
+pub struct CatalogBody {
     unit: Arc<LoweredUnit>,
     code: u32,
     at: u32,
@@ -40,7 +40,7 @@ pub struct ManifestClass {
     pub name: Arc<str>,
     /// Name of the class that it inherits, as written.
     pub parent: Option<Arc<str>>,
-    pub code: CatalogCode,
+    pub code: CatalogBody,
 }
 
 /// A defined type of a manifest.
@@ -48,14 +48,14 @@ pub struct ManifestClass {
 pub struct ManifestDefinedType {
     /// Name in lower case.
     pub name: Arc<str>,
-    pub code: CatalogCode,
+    pub code: CatalogBody,
 }
 
 /// A node block of a manifest.
 #[derive(Debug, Clone)]
 pub struct ManifestNode {
     pub hosts: Box<[NodeHost]>,
-    pub code: CatalogCode,
+    pub code: CatalogBody,
 }
 
 /// The variables that a class, a resource of a defined type and a node block have besides their
@@ -106,7 +106,7 @@ impl Manifest {
         blocks
             .map(|block| ManifestNode {
                 hosts: block.hosts.clone(),
-                code: CatalogCode {
+                code: CatalogBody {
                     unit: Arc::clone(&self.unit),
                     code: block.code,
                     at: block.at,
@@ -115,8 +115,8 @@ impl Manifest {
             .collect()
     }
 
-    fn code(&self, code: u32, definition: usize) -> CatalogCode {
-        CatalogCode {
+    fn code(&self, code: u32, definition: usize) -> CatalogBody {
+        CatalogBody {
             unit: Arc::clone(&self.unit),
             code,
             at: self.unit.ast.definitions()[definition].span.start,
@@ -134,14 +134,14 @@ impl Manifest {
     }
 }
 
-impl CatalogCode {
+impl CatalogBody {
     /// Position of the definition.
     #[must_use]
     pub fn location(&self) -> SourceLocation {
         self.unit.location_at(self.at)
     }
 
-    /// Number of parameters.
+    /// Number of parameters of the class or defined type; 0 for a node block.
     #[must_use]
     pub fn parameter_count(&self) -> usize {
         self.unit.code(self.code).parameters.len()
@@ -196,7 +196,7 @@ impl VariableScope {
             .map_or(CatalogScopeId::TOP, |frame| frame.catalog_scope())
     }
 
-    /// The top scope.
+    /// The top scope, which has no frame.
     #[must_use]
     pub fn top() -> Self {
         Self::new(None)
@@ -257,7 +257,7 @@ impl Evaluator<'_> {
     /// scope of the inherited class, else of the node block, else the top scope.
     pub fn open_scope(
         &mut self,
-        code: &CatalogCode,
+        code: &CatalogBody,
         parent: &VariableScope,
         id: CatalogScopeId,
         built_in: BuiltInVariables,
@@ -284,7 +284,7 @@ impl Evaluator<'_> {
     /// Evaluates the default of a parameter; `label` is the class or resource in error texts.
     pub fn parameter_default(
         &mut self,
-        code: &CatalogCode,
+        code: &CatalogBody,
         scope: &VariableScope,
         index: usize,
         label: &dyn Fn() -> String,
@@ -306,7 +306,7 @@ impl Evaluator<'_> {
     }
 
     /// Types of the parameters, in order.
-    pub fn parameter_types(&mut self, code: &CatalogCode) -> EvalResult<Rc<[Type]>> {
+    pub fn parameter_types(&mut self, code: &CatalogBody) -> EvalResult<Rc<[Type]>> {
         let key = (Arc::as_ptr(&code.unit).addr(), code.code);
         if let Some((_, types)) = self.shared.parameter_types.borrow().get(&key) {
             return Ok(Rc::clone(types));
@@ -335,7 +335,7 @@ impl Evaluator<'_> {
     /// the names that every resource accepts.
     pub fn parameter_mismatch(
         &mut self,
-        code: &CatalogCode,
+        code: &CatalogBody,
         label: &str,
         given: &Hash,
     ) -> EvalResult<()> {
@@ -359,7 +359,7 @@ impl Evaluator<'_> {
     /// groups of the pattern by which a node block was chosen.
     pub fn run_catalog_code(
         &mut self,
-        code: &CatalogCode,
+        code: &CatalogBody,
         scope: &VariableScope,
         matches: Option<Vec<Option<Arc<str>>>>,
     ) -> EvalResult<()> {

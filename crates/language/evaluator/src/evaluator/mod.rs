@@ -37,7 +37,7 @@ use pcore::{Hash, Type, Value};
 
 pub(crate) use self::access::element;
 pub use self::catalog_code::{
-    BuiltInVariables, CatalogCode, Manifest, ManifestClass, ManifestDefinedType, ManifestNode,
+    BuiltInVariables, CatalogBody, Manifest, ManifestClass, ManifestDefinedType, ManifestNode,
 };
 pub(crate) use self::compare::{casecmp, compare as compare_values};
 pub(crate) use self::entry::NamedCall;

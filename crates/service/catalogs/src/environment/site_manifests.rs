@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use compiler::EnvironmentCode;
+use compiler::CompilerSource;
 use evaluator::{CodeReadError, CodeSource, SourceFile};
 use lookup::LookupFiles;
 
@@ -13,7 +13,7 @@ use super::on_disk::setting;
 use super::text_file::{read_if_exists, read_limited};
 use crate::defaults::{MANIFEST_DEPTH_MAX, MANIFESTS_MAX};
 
-impl EnvironmentCode for EnvironmentFiles {
+impl CompilerSource for EnvironmentFiles {
     fn as_code(&self) -> &dyn CodeSource {
         self
     }

@@ -24,6 +24,8 @@ pub struct PuppetserverOptions {
     pub external_nodes: Option<PathBuf>,
     /// The commands for versioned code; `None` if the code has no versions.
     pub versioned: Option<Versioned>,
+    /// Certnames that may ask for the catalogs of all nodes.
+    pub catalog_certnames: Vec<String>,
 }
 
 /// Commands for versioned code, and the clients that switch versions.
@@ -133,6 +135,14 @@ impl Puppetserver {
                 "rules: [\n{{ match-request: {{ path: \"/puppet-admin-api/v1/environment-cache\", type: \
                  path, method: delete }}, allow: {:?}, sort-order: 500, name: \"flush\" }},",
                 versioned.certnames
+            );
+            rules = rules.replacen("rules: [", &rule, 1);
+        }
+        if !options.catalog_certnames.is_empty() {
+            let rule = format!(
+                "rules: [\n{{ match-request: {{ path: \"^/puppet/v3/catalog/\", type: regex, method: [get, \
+                 post] }}, allow: {:?}, sort-order: 400, name: \"catalogs of all nodes\" }},",
+                options.catalog_certnames
             );
             rules = rules.replacen("rules: [", &rule, 1);
         }

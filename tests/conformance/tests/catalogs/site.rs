@@ -1,0 +1,156 @@
+//! A puppetserver with code, and facts of its nodes. Main type: [`ShadowSite`].
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+use testkit::installation::{Installation, Programs};
+use testkit::peers::{Puppetserver, PuppetserverOptions};
+
+/// Certname of the client that may ask for all catalogs.
+const SHADOW: &str = "shadow.test";
+/// Data of the node whose code is changed.
+const CHANGED_DATA: &str = "data/node/node7.yaml";
+
+/// The environment, by path.
+const FILES: [(&str, &str); 8] = [
+    ("manifests/site.pp", include_str!("code/site.pp")),
+    ("hiera.yaml", include_str!("code/hiera.yaml")),
+    ("data/common.yaml", include_str!("code/common.yaml")),
+    ("data/role/web.yaml", include_str!("code/web.yaml")),
+    (
+        "modules/base/manifests/init.pp",
+        include_str!("code/base.pp"),
+    ),
+    ("modules/web/manifests/init.pp", include_str!("code/web.pp")),
+    (
+        "modules/web/manifests/vhost.pp",
+        include_str!("code/vhost.pp"),
+    ),
+    (
+        "modules/web/templates/vhost.epp",
+        include_str!("code/vhost.epp"),
+    ),
+];
+
+#[derive(Debug)]
+pub(crate) struct ShadowSite {
+    installation: Installation,
+    puppetserver: Puppetserver,
+}
+
+impl ShadowSite {
+    pub(crate) async fn start() -> Self {
+        let test = std::env::current_exe().unwrap();
+        let built = test.parent().unwrap().parent().unwrap();
+        let programs = Programs::beside(built.join("tutti")).unwrap();
+        let installation = Installation::new(programs, "").unwrap();
+        let root = installation.root().to_owned();
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
+        let options = PuppetserverOptions {
+            catalog_certnames: vec![SHADOW.to_owned()],
+            ..PuppetserverOptions::default()
+        };
+        let environment = installation.code_dir().join("environments/production");
+        for (path, text) in FILES {
+            write(&environment.join(path), text);
+        }
+        for number in 1..=20 {
+            let path = format!("nodes/node{number}.example.com.json");
+            write(&root.join(path), &facts(number));
+        }
+        write(&root.join("broken/broken.example.com.json"), &facts(21));
+        let puppetserver = Puppetserver::start(&installation, &options).await.unwrap();
+        Self {
+            installation,
+            puppetserver,
+        }
+    }
+
+    pub(crate) async fn stop(&mut self) {
+        self.puppetserver.stop().await.unwrap();
+    }
+
+    /// The code that the puppetserver compiles.
+    pub(crate) fn production(&self) -> PathBuf {
+        self.installation.code_dir().join("environments/production")
+    }
+
+    /// The same code with other data for one node, and without an error.
+    pub(crate) fn changed_code(&self) -> PathBuf {
+        let changed = self.installation.root().join("changed");
+        for (path, text) in FILES {
+            write(&changed.join(path), text);
+        }
+        let site = fs::read_to_string(changed.join("manifests/site.pp")).unwrap();
+        let site = site.replace("fail('", "notice('");
+        write(&changed.join("manifests/site.pp"), &site);
+        let hiera = "base::motd: \"other\\n\"\nbase::packages: [zsh]\n";
+        write(&changed.join(CHANGED_DATA), hiera);
+        changed
+    }
+
+    /// Exit code and output of a comparison of the nodes whose facts are in a directory.
+    pub(crate) fn shadow(&self, facts: &str, code: &Path, more: &[&str]) -> (i32, String) {
+        self.run(SHADOW, facts, code, more)
+    }
+
+    /// The same with another client certificate.
+    pub(crate) fn shadow_as(&self, certname: &str, facts: &str, code: &Path) -> (i32, String) {
+        self.run(certname, facts, code, &[])
+    }
+
+    fn run(&self, certname: &str, facts: &str, code: &Path, more: &[&str]) -> (i32, String) {
+        let (cert, key) = self.installation.client_certificate(certname).unwrap();
+        let url = format!("https://localhost:{}", self.puppetserver.port());
+        let ran = Command::new(self.installation.tutti())
+            .args(["catalog", "shadow", "--against", &url, "--code-dir"])
+            .arg(code)
+            .arg("--facts-dir")
+            .arg(self.installation.root().join(facts))
+            .arg("--cert")
+            .arg(cert)
+            .arg("--key")
+            .arg(key)
+            .arg("--cacert")
+            .arg(self.installation.ca_dir().join("ca_crt.pem"))
+            .args(more)
+            .output()
+            .unwrap();
+        eprintln!("{}", String::from_utf8_lossy(&ran.stderr));
+        let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+        (ran.status.code().unwrap_or(-1), printed)
+    }
+}
+
+/// Made-up facts of a node: no two nodes have the same.
+fn facts(number: usize) -> String {
+    let (family, name, release) = match number % 3 {
+        0 => ("RedHat", "Rocky", "9"),
+        1 => ("Debian", "Debian", "12"),
+        _ => ("Debian", "Ubuntu", "24"),
+    };
+    let roles = ["web", "db", "mail", "none"];
+    let vhosts: Vec<String> = (0..number % 5)
+        .map(|it| format!("www{it}.example.com"))
+        .collect();
+    let facts = json!({
+        "os": {"family": family, "name": name, "release": {"major": release}},
+        "role": roles[number % roles.len()],
+        "short": format!("node{number}"),
+        "vhosts": vhosts,
+        "processors": {"count": number},
+        "memory": {"system": {"total_bytes": (number as u64) << 33, "used": 0.5}},
+        "is_virtual": number.is_multiple_of(2),
+        "note": "ümläut 'quoted' \"twice\" %20 & = + \n$x",
+        "puppetversion": "7.23.0",
+    });
+    facts.to_string()
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}

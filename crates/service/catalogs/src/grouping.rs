@@ -4,7 +4,7 @@
 //! Invariant: the groups depend on the outcomes and their order in the list of nodes, not on the order
 //! in which they are added; a group keeps the values of one example.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value as Json;
 
@@ -191,12 +191,11 @@ fn type_of(reference: &str) -> String {
 
 /// The edges that no added or removed resource explains.
 fn own_edges(difference: &CatalogDifference) -> impl Iterator<Item = &String> {
-    difference.edges.iter().filter(|edge| {
-        let mut gone = difference.added.iter().chain(&difference.removed);
-        !gone.any(|reference| {
-            let ends = edge.get(2..).and_then(|it| it.split_once(" -> "));
-            ends.is_some_and(|(source, target)| source == reference || target == reference)
-        })
+    let resources = difference.added.iter().chain(&difference.removed);
+    let gone: HashSet<&str> = resources.map(String::as_str).collect();
+    difference.edges.iter().filter(move |edge| {
+        let ends = edge.get(2..).and_then(|it| it.split_once(" -> "));
+        !ends.is_some_and(|(source, target)| gone.contains(source) || gone.contains(target))
     })
 }
 

@@ -7,20 +7,26 @@
 # A node is {"certname", "facts", "server_facts", "trusted", "classes", "parameters"}: what the agent
 # sends, what the server adds, the certificate's extensions, and what a classifier answers.
 require 'json'
+require 'fileutils'
 require 'tempfile'
+require 'tmpdir'
 require 'puppet'
 require 'puppet/parser/compiler'
 require 'puppet/indirector/catalog/compiler'
 
 # Settings of a compiler; the paths exist in no tree.
 def prepare_puppet
-  paths = %w[--confdir /nonexistent/global --vardir /nonexistent/var --codedir /nonexistent]
+  # Puppet creates some of its directories, so they go away with the process
+  none = Dir.mktmpdir('oracle')
+  owner = Process.pid
+  at_exit { FileUtils.remove_entry(none) if Process.pid == owner }
+  paths = ['--confdir', "#{none}/global", '--vardir', "#{none}/var", '--codedir', none]
   Puppet.settings.preferred_run_mode = :server
   Puppet.initialize_settings(paths)
   Puppet[:strict] = :error
   Puppet[:strict_variables] = true
-  Puppet[:vendormoduledir] = '/nonexistent/vendor'
-  Puppet[:hostcert] = '/nonexistent/cert.pem'
+  Puppet[:vendormoduledir] = "#{none}/vendor"
+  Puppet[:hostcert] = "#{none}/cert.pem"
   Puppet::Util::Log.level = :notice
   load_types
 end

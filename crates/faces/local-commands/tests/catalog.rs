@@ -73,13 +73,15 @@ fn nodes_are_grouped_by_equal_changes() {
     let site = Site::new();
     let (code, printed) = site.impact("after", &[]);
     assert_eq!(code.expect("a report"), 1);
+    let printed = printed.replace(&site.path(""), "");
     let lines: Vec<&str> = printed.lines().collect();
     let expected = [
         "1 node: mail",
         "  fails: Evaluation Error: Error while evaluating a Function Call, Could not find class ::absent \
-         for mail",
+         for mail (file: after/manifests/site.pp, line: 3, column: 15)",
         "1 node: old",
-        "  no longer fails: Evaluation Error: Error while evaluating a Function Call, old error",
+        "  no longer fails: Evaluation Error: Error while evaluating a Function Call, old error \
+         (file: before/manifests/site.pp, line: 2, column: 14)",
         "2 nodes: web1, web2",
         "  ~ File[/etc/motd] content",
         "  + Package[x]",

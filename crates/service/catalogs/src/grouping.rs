@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value as Json;
 
 use crate::comparison::CatalogDifference;
-use crate::many_nodes::{NodeOutcome, without_places};
+use crate::many_nodes::{NodeOutcome, without_node};
 
 /// Kind of a difference, which many nodes may have in common. Errors come first in the order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -137,14 +137,21 @@ fn first_of_each_cause(outcome: &NodeOutcome) -> Vec<FoundDifference> {
             return error(DifferenceCause::NoAnswer(reason.clone()));
         }
         NodeOutcome::FirstFailed(message) => {
-            return error(DifferenceCause::FirstFailed(without_places(message)));
+            return error(DifferenceCause::FirstFailed(
+                without_node(message).to_owned(),
+            ));
         }
         NodeOutcome::SecondFailed(message) => {
-            return error(DifferenceCause::SecondFailed(without_places(message)));
+            return error(DifferenceCause::SecondFailed(
+                without_node(message).to_owned(),
+            ));
         }
         NodeOutcome::BothFailed(first, second) => {
-            let (first, second) = (without_places(first), without_places(second));
-            return error(DifferenceCause::BothFailed(first, second));
+            let (first, second) = (without_node(first), without_node(second));
+            return error(DifferenceCause::BothFailed(
+                first.to_owned(),
+                second.to_owned(),
+            ));
         }
         NodeOutcome::Different(difference) => difference,
     };
@@ -251,13 +258,13 @@ fn change_lines(outcome: &NodeOutcome) -> Vec<String> {
     let difference = match outcome {
         NodeOutcome::Equal => return Vec::new(),
         NodeOutcome::FirstFailed(message) => {
-            return vec![format!("no longer fails: {}", without_places(message))];
+            return vec![format!("no longer fails: {}", without_node(message))];
         }
         NodeOutcome::SecondFailed(message) => {
-            return vec![format!("fails: {}", without_places(message))];
+            return vec![format!("fails: {}", without_node(message))];
         }
         NodeOutcome::BothFailed(first, second) => {
-            let (first, second) = (without_places(first), without_places(second));
+            let (first, second) = (without_node(first), without_node(second));
             return vec![format!("failed: {first}"), format!("fails: {second}")];
         }
         NodeOutcome::NoAnswer(reason) => return vec![reason.clone()],

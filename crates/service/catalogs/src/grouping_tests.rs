@@ -26,7 +26,7 @@ fn outcomes() -> Vec<(&'static str, NodeOutcome)> {
     let motd = |text: &str| ("File", "/etc/motd", json!({"content": text}));
     let issue = |text: &str| ("File", "/etc/issue", json!({"content": text}));
     let package = ("Package", "x", json!({}));
-    let error = |text: &str| Err(format!("{text} (file: /a/b.pp, line: 1) on node n"));
+    let error = |text: &str| Err(format!("{text} (line: 1) on node n"));
     let base = Ok(catalog(&[motd("a"), issue("a")]));
     let changed = Ok(catalog(&[motd("b"), issue("a"), package.clone()]));
     let more = Ok(catalog(&[motd("c"), issue("c"), package]));
@@ -65,10 +65,18 @@ fn causes_have_their_number_of_nodes_and_the_first_example() {
     assert_eq!(
         found,
         [
-            (DifferenceCause::FirstFailed("old".into()), 1, "n5"),
-            (DifferenceCause::SecondFailed("broken".into()), 1, "n4"),
             (
-                DifferenceCause::BothFailed("old".into(), "new".into()),
+                DifferenceCause::FirstFailed("old (line: 1)".into()),
+                1,
+                "n5"
+            ),
+            (
+                DifferenceCause::SecondFailed("broken (line: 1)".into()),
+                1,
+                "n4"
+            ),
+            (
+                DifferenceCause::BothFailed("old (line: 1)".into(), "new (line: 1)".into()),
                 1,
                 "n7"
             ),
@@ -101,9 +109,9 @@ fn nodes_with_the_same_changes_are_one_group() {
         .map(|group| (group.nodes.join(" "), group.changes.join("; ")))
         .collect();
     let expected = [
-        ("n7", "failed: old; fails: new"),
-        ("n4", "fails: broken"),
-        ("n5", "no longer fails: old"),
+        ("n7", "failed: old (line: 1); fails: new (line: 1)"),
+        ("n4", "fails: broken (line: 1)"),
+        ("n5", "no longer fails: old (line: 1)"),
         ("n1 n3", "~ File[/etc/motd] content; + Package[x]"),
         (
             "n2",

@@ -48,9 +48,17 @@ impl NodeOutcome {
     }
 }
 
-/// The message of a compilation without places in files, which differ between two directories, and
-/// without the name of the node.
-pub(crate) fn without_places(message: &str) -> String {
+/// The message of a compilation without the name of the node at its end.
+pub(crate) fn without_node(message: &str) -> &str {
+    match message.rsplit_once(" on node ") {
+        Some((message, certname)) if !certname.contains(' ') => message,
+        _ => message,
+    }
+}
+
+/// The same without places in files, which differ between two directories.
+fn without_places(message: &str) -> String {
+    let message = without_node(message);
     let mut text = String::with_capacity(message.len());
     let mut rest = message;
     while let Some((before, after)) = rest.split_once(" (file: ") {
@@ -58,10 +66,7 @@ pub(crate) fn without_places(message: &str) -> String {
         rest = after.split_once(')').map_or("", |(_, after)| after);
     }
     text.push_str(rest);
-    match text.rsplit_once(" on node ") {
-        Some((message, certname)) if !certname.contains(' ') => message.to_owned(),
-        _ => text,
-    }
+    text
 }
 
 /// Compares nodes with `compare` on `workers` threads, and passes each result with the number of its

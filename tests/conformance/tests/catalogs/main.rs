@@ -21,7 +21,6 @@ async fn catalogs_are_those_of_a_puppetserver() {
 
 fn all_nodes_are_equal(site: &ShadowSite) {
     let (code, printed) = site.shadow("nodes", &site.production(), &[]);
-    eprintln!("{printed}");
     assert_eq!(code, 0, "{printed}");
     assert!(printed.starts_with("20 of 20 nodes have the same catalog"));
 }
@@ -35,7 +34,6 @@ fn errors_are_equal(site: &ShadowSite) {
 fn differences_are_grouped(site: &ShadowSite) {
     let changed = site.changed_code();
     let (code, printed) = site.shadow("nodes", &changed, &[]);
-    eprintln!("{printed}");
     assert_eq!(code, 1, "{printed}");
     for line in [
         "1 node: File content (puppetserver => Tutti)",

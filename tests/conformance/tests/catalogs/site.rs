@@ -119,8 +119,8 @@ impl ShadowSite {
             .args(more)
             .output()
             .unwrap();
-        eprintln!("{}", String::from_utf8_lossy(&ran.stderr));
         let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+        eprintln!("{printed}{}", String::from_utf8_lossy(&ran.stderr));
         (ran.status.code().unwrap_or(-1), printed)
     }
 }

@@ -63,9 +63,9 @@ pub(super) fn run(options: &ImpactOptions) -> Result<u8, CommandFailure> {
         say!(
             "{}",
             terminal::style_dim(format!(
-                "{} of {} have equal catalogs",
+                "{} of {} nodes have equal catalogs",
                 groups.equal,
-                node_number(certnames.len())
+                certnames.len()
             ))
         );
     }

@@ -58,9 +58,8 @@ pub(super) fn print(groups: &CauseGroups, total: usize, server: &Url) {
     }
     let compared = groups.equal + groups.different;
     say!(
-        "{} of {} have the same catalog as on {server}",
-        groups.equal,
-        node_number(compared)
+        "{} of {compared} nodes have the same catalog as on {server}",
+        groups.equal
     );
     let rest = total - compared;
     if rest > 0 {

@@ -1,0 +1,5 @@
+//! Hostile manifests: every compilation ends, and leaves the environment unchanged.
+#![cfg(test)]
+
+mod recursion;
+mod world;

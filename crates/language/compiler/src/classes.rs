@@ -594,7 +594,9 @@ impl Compilation<'_> {
                 .resource_mut(id)
                 .set("stage".into(), parameter);
         }
-        state.catalog.add_edge(stage, id);
+        if !state.catalog.add_edge(stage, id) {
+            return raise("the catalog has too many containment edges");
+        }
         Ok(())
     }
 }

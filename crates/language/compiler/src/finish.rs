@@ -83,9 +83,11 @@ impl Compilation<'_> {
             }
             let resource = state.catalog.resource(id);
             let key = (Arc::clone(&resource.type_name), Arc::clone(&resource.title));
-            state.pending_overrides.shift_remove(&key)
+            // the entry stays, since removal from the middle moves all later ones
+            let changes = state.pending_overrides.get_mut(&key);
+            changes.map(std::mem::take).unwrap_or_default()
         };
-        for change in changes.into_iter().flatten() {
+        for change in changes {
             self.merge_override(id, change)?;
         }
         Ok(())

@@ -93,7 +93,13 @@ impl Catalog {
     }
 
     pub(crate) fn has_edge(&self, container: ResourceId, content: ResourceId) -> bool {
-        self.contents[container.0 as usize].contains(&content)
+        let contents = &self.contents[container.0 as usize];
+        let containers = &self.containers[content.0 as usize];
+        if containers.len() < contents.len() {
+            containers.contains(&container)
+        } else {
+            contents.contains(&content)
+        }
     }
 
     pub(crate) fn containers(&self, content: ResourceId) -> &[ResourceId] {

@@ -30,8 +30,8 @@ pub(super) fn contain(
     let mut state = compilation.state();
     let container = state.scope(scope).resource;
     for class in classes {
-        if !state.catalog.has_edge(container, class) {
-            state.catalog.add_edge(container, class);
+        if !state.catalog.has_edge(container, class) && !state.catalog.add_edge(container, class) {
+            return raise("the catalog has too many containment edges");
         }
     }
     Ok(references(&names))

@@ -236,7 +236,7 @@ impl Compilation<'_> {
                 return Ok(());
             }
             state.catalog.resource_mut(id).is_evaluated = true;
-            state.add_scope_tags(id);
+            state.add_scope_tags(id)?;
             match &state.catalog.resource(id).kind {
                 ResourceKind::Class(Some(class)) => ResourceCode {
                     name: Arc::clone(&class.name),
@@ -498,6 +498,7 @@ impl Compilation<'_> {
         value: Value,
     ) -> EvalResult<()> {
         let mut state = self.state();
+        state.charge_value(&value)?;
         let resource = state.catalog.resource_mut(id);
         let parameter = ResourceParameter {
             value,
@@ -631,17 +632,19 @@ impl crate::compilation::CompileState {
     }
 
     /// Adds the tags of the container to a resource, once.
-    pub(crate) fn add_scope_tags(&mut self, id: ResourceId) {
+    pub(crate) fn add_scope_tags(&mut self, id: ResourceId) -> EvalResult<()> {
         let resource = self.catalog.resource(id);
         if resource.has_scope_tags {
-            return;
+            return Ok(());
         }
         let container = self.scope(resource.scope).resource;
         if container != id {
             let tags = self.catalog.resource(container).tags.clone();
+            self.charge(tags.len() as u64)?;
             self.catalog.resource_mut(id).tags.merge(&tags);
         }
         self.catalog.resource_mut(id).has_scope_tags = true;
+        Ok(())
     }
 }
 

@@ -113,6 +113,8 @@ pub(crate) struct CompileState {
     pub(crate) class_scopes: HashMap<Arc<str>, CatalogScopeId>,
     /// Scope of the node block; the top scope without one.
     pub(crate) node_scope: CatalogScopeId,
+    /// Remaining size of the catalog.
+    pub(crate) units_left: u64,
     /// True once a scope has resource defaults, so that most compilations need not look for any.
     pub(crate) has_defaults: bool,
     /// Classes and defined resources that are not evaluated yet.
@@ -311,6 +313,7 @@ impl CompileState {
             sources_by_name: HashMap::new(),
             class_scopes: HashMap::new(),
             node_scope: CatalogScopeId::TOP,
+            units_left: defaults::CATALOG_UNITS_MAX,
             has_defaults: false,
             unevaluated: Vec::new(),
             collectors: Vec::new(),

@@ -37,3 +37,13 @@ pub const LOGS_MAX: usize = 1_000;
 
 /// Depth of directories below the providers of a resource type; all modules in the field have one.
 pub const PROVIDER_DEPTH_MAX: usize = 4;
+
+/// Size of one unit of a catalog: an element of a list, a tag, or this many bytes of a text.
+pub const UNIT_BYTES: u64 = 16;
+
+/// Units of all attributes, references and tags of a catalog: 256 MiB of text. A catalog with 20,000
+/// resources of ten attributes has about one million.
+pub const CATALOG_UNITS_MAX: u64 = 16 << 20;
+
+/// Number of tags up to which a set of tags is searched one by one.
+pub const SEARCHED_TAGS_MAX: usize = 32;

@@ -29,7 +29,7 @@ impl Compilation<'_> {
         let mut errors = Vec::new();
         for id in &ids {
             self.apply_pending_overrides(*id)?;
-            self.state().finish_resource(*id);
+            self.state().finish_resource(*id)?;
             if let Err(unwind) = self.check_resource(evaluator, *id) {
                 match unwind.into_error() {
                     Ok(error) => errors.push(error),
@@ -38,7 +38,7 @@ impl Compilation<'_> {
             }
         }
         self.fail_with(errors)?;
-        let aliased = self.state().inherit_metaparameters();
+        let aliased = self.state().inherit_metaparameters()?;
         self.add_inherited_aliases(&aliased)?;
         self.check_overrides_used()?;
         self.check_realized()?;
@@ -215,8 +215,8 @@ impl Compilation<'_> {
 
 impl CompileState {
     /// Adds the tags of the container, and unwraps sensitive values.
-    fn finish_resource(&mut self, id: ResourceId) {
-        self.add_scope_tags(id);
+    fn finish_resource(&mut self, id: ResourceId) -> EvalResult<()> {
+        self.add_scope_tags(id)?;
         let resource = self.catalog.resource_mut(id);
         for (name, parameter) in &mut resource.parameters {
             if let Value::Sensitive(inner) = &parameter.value {
@@ -224,11 +224,12 @@ impl CompileState {
                 resource.sensitive_parameters.push(Arc::clone(name));
             }
         }
+        Ok(())
     }
 
     /// Metaparameters and tags of containers reach what they contain, from Class[main] down, as far
     /// as the edges of containment lead. Returns the resources that got an alias.
-    fn inherit_metaparameters(&mut self) -> Vec<ResourceId> {
+    fn inherit_metaparameters(&mut self) -> EvalResult<Vec<ResourceId>> {
         let mut aliased = Vec::new();
         let mut values: HashMap<ResourceId, IndexMap<&'static str, Value>> = HashMap::new();
         let mut queue = VecDeque::from([MAIN]);
@@ -255,11 +256,12 @@ impl CompileState {
                     let merged = self.inherit(target, &inherited);
                     values.insert(target, merged);
                 }
+                self.charge(tags.len() as u64)?;
                 self.catalog.resource_mut(target).tags.merge(&tags);
                 queue.push_back(target);
             }
         }
-        aliased
+        Ok(aliased)
     }
 
     fn metaparameters(&self, id: ResourceId) -> IndexMap<&'static str, Value> {

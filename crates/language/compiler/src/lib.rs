@@ -10,6 +10,7 @@
 //! manifest does affects another compilation.
 
 mod catalog;
+mod catalog_size;
 mod classes;
 mod collectors;
 mod compilation;

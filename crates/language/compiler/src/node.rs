@@ -54,7 +54,7 @@ impl Compilation<'_> {
             drop(state);
             let id = self.add_resource(CatalogScopeId::TOP, resource)?;
             let mut state = self.state();
-            state.add_scope_tags(id);
+            state.add_scope_tags(id)?;
             if let Err(error) = state.catalog.add_class(&name.as_str().into()) {
                 return raise(error.to_string());
             }

@@ -155,6 +155,7 @@ impl Compilation<'_> {
                 value = added(&current.value, &value);
             }
         }
+        state.charge_value(&value)?;
         let parameter = ResourceParameter {
             value,
             source,

@@ -93,13 +93,18 @@ impl Compilation<'_> {
                 "Could not find resource '{target}' for relationship from '{source}'"
             ));
         }
-        self.append_reference(source_id, attribute, Value::from(target.to_string()));
-        Ok(())
+        self.append_reference(source_id, attribute, Value::from(target.to_string()))
     }
 
     /// Adds a value to a relationship attribute of a resource, which becomes a list.
-    pub(crate) fn append_reference(&self, id: ResourceId, attribute: &str, value: Value) {
+    pub(crate) fn append_reference(
+        &self,
+        id: ResourceId,
+        attribute: &str,
+        value: Value,
+    ) -> EvalResult<()> {
         let mut state = self.state();
+        state.charge_value(&value)?;
         let resource = state.catalog.resource_mut(id);
         let source = resource.source;
         if let Some(parameter) = resource.parameters.get_mut(attribute) {
@@ -110,7 +115,7 @@ impl Compilation<'_> {
             };
             values.push(value);
             parameter.value = Value::array(values);
-            return;
+            return Ok(());
         }
         resource.parameters.insert(
             attribute.into(),
@@ -120,6 +125,7 @@ impl Compilation<'_> {
                 location: SourceLocation::default(),
             },
         );
+        Ok(())
     }
 }
 

@@ -119,6 +119,7 @@ impl Compilation<'_> {
                 let text = format!("Duplicate parameter '{}' for on {resource}", attribute.name);
                 return fail_at(text, &resource.location);
             }
+            self.state().charge_value(&attribute.value)?;
             let parameter = ResourceParameter {
                 value: attribute.value,
                 source: resource.source,
@@ -134,6 +135,7 @@ impl Compilation<'_> {
             if resource.parameters.contains_key(&name) {
                 continue;
             }
+            self.state().charge_value(&default.value)?;
             let parameter = ResourceParameter {
                 value: default.value,
                 source: default.source,

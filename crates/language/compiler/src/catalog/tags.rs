@@ -2,12 +2,17 @@
 //!
 //! Invariant: tags are valid, in lower case and unique, in the order in which they were added.
 
+use std::collections::HashSet;
 use std::sync::Arc;
+
+use crate::defaults::SEARCHED_TAGS_MAX;
 
 /// An ordered set of tags. A resource has some ten, which are compared one by one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TagSet {
     tags: Vec<Arc<str>>,
+    /// The same tags, if there are too many to compare.
+    index: Option<HashSet<Arc<str>>>,
 }
 
 /// A text that is not a tag; Puppet's message.
@@ -44,28 +49,44 @@ impl TagSet {
     }
 
     fn insert(&mut self, tag: Arc<str>) {
+        self.push(Arc::clone(&tag));
         if !tag.contains("::") {
-            self.tags.push(tag);
             return;
         }
-        self.tags.push(Arc::clone(&tag));
         for segment in tag.split("::") {
             if !self.contains(segment) {
-                self.tags.push(segment.into());
+                self.push(segment.into());
             }
+        }
+    }
+
+    fn push(&mut self, tag: Arc<str>) {
+        if let Some(index) = &mut self.index {
+            index.insert(Arc::clone(&tag));
+        }
+        self.tags.push(tag);
+        if self.index.is_none() && self.tags.len() > SEARCHED_TAGS_MAX {
+            self.index = Some(self.tags.iter().cloned().collect());
         }
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
         for tag in &other.tags {
             if !self.contains(tag) {
-                self.tags.push(Arc::clone(tag));
+                self.push(Arc::clone(tag));
             }
         }
     }
 
     pub(crate) fn contains(&self, tag: &str) -> bool {
-        self.tags.iter().any(|known| **known == *tag)
+        match &self.index {
+            Some(index) => index.contains(tag),
+            None => self.tags.iter().any(|known| **known == *tag),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.tags.len()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<str>> {

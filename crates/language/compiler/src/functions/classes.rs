@@ -48,7 +48,7 @@ pub(super) fn require(
     for name in &names {
         let reference = format!("Class[{}]", reference_name(name));
         let container = compilation.state().scope(scope).resource;
-        compilation.append_reference(container, "require", Value::from(reference));
+        compilation.append_reference(container, "require", Value::from(reference))?;
     }
     Ok(references(&names))
 }

@@ -2,4 +2,5 @@
 #![cfg(test)]
 
 mod recursion;
+mod size;
 mod world;

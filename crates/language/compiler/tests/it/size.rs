@@ -1,0 +1,26 @@
+//! Catalogs that would be huge when they are written out.
+
+use crate::world::attack;
+
+#[test]
+fn a_value_that_contains_itself_many_times_is_refused() {
+    let body = "notify { 'x': message => Integer[1, 40].reduce([1]) |$m, $i| { [$m, $m] } }";
+    let error = attack("", body).unwrap_err();
+    assert!(error.contains("the catalog is too large"), "{error:.200}");
+}
+
+#[test]
+fn thousands_of_tags_on_hundreds_of_resources_end_or_finish() {
+    let class = "class tagged {
+        $tags = Integer[1, 2000].map |$n| { \"t${n}\" }
+        tag($tags)
+        Integer[1, 300].each |$n| { notify { \"n${n}\": } }
+    }";
+    assert!(attack(class, "include tagged").is_ok());
+}
+
+#[test]
+fn relationships_of_all_with_all_are_bounded() {
+    let body = "Integer[1, 100].each |$n| { notify { \"n${n}\": } } Notify<||> -> Notify<||>";
+    assert!(attack("", body).is_ok());
+}

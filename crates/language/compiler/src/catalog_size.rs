@@ -6,8 +6,8 @@
 use evaluator::{EvalResult, raise};
 use pcore::Value;
 
-use crate::compilation::CompileState;
 use crate::defaults::{CATALOG_UNITS_MAX, UNIT_BYTES};
+use crate::state::CompileState;
 
 impl CompileState {
     /// Charges the written size of a value.

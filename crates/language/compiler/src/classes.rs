@@ -609,7 +609,7 @@ pub(crate) fn is_deferred(value: &Value) -> bool {
         .is_some_and(|object| object.object_type() == pcore::Type::deferred())
 }
 
-impl crate::compilation::CompileState {
+impl crate::state::CompileState {
     /// The owner with a name. `parent` replaces the known one if it is given.
     pub(crate) fn source_named(
         &mut self,

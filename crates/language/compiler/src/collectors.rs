@@ -14,33 +14,10 @@ use indexmap::IndexSet;
 use pcore::Value;
 
 use crate::catalog::{CatalogResource, ResourceId};
-use crate::compilation::{Compilation, CompileState, MAIN};
+use crate::collector::{Collector, CollectorKind};
+use crate::compilation::Compilation;
 use crate::names::reference_name;
-
-/// A collector.
-#[derive(Debug)]
-pub(crate) struct Collector {
-    kind: CollectorKind,
-    /// The collected resources, in order.
-    pub(crate) collected: IndexSet<ResourceId>,
-    /// Resources of other nodes that the collector added to the catalog.
-    foreign: Vec<ResourceId>,
-}
-
-#[derive(Debug)]
-enum CollectorKind {
-    /// Resources of a type that a query accepts.
-    Query {
-        type_name: Arc<str>,
-        is_exported: bool,
-        query: Option<CollectorQuery>,
-        attributes: Vec<ResourceAttribute>,
-        scope: CatalogScopeId,
-        location: SourceLocation,
-    },
-    /// The resources of `realize` that are not found yet, as type and title.
-    Realize { missing: Vec<(Arc<str>, Arc<str>)> },
-}
+use crate::state::{CompileState, MAIN};
 
 /// Attributes that a collector sets on what it collects.
 struct CollectorChange {

@@ -11,11 +11,12 @@ use pcore::{Hash, Value};
 use resource_types::{METAPARAMETERS, Metaparameter};
 
 use crate::catalog::{ResourceId, ResourceKind, ResourceParameter, flat_texts};
-use crate::compilation::{Compilation, CompileState, MAIN};
+use crate::compilation::Compilation;
 use crate::defaults::ERRORS_MAX;
 use crate::error::{error_at, location_text};
 use crate::names::{reference_name, split_reference};
-use crate::relationships::CatalogReference;
+use crate::reference::CatalogReference;
+use crate::state::{CompileState, MAIN};
 
 impl Compilation<'_> {
     pub(crate) fn finish(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {

@@ -16,7 +16,7 @@ use crate::catalog::{CatalogResource, ResourceKind};
 use crate::compilation::Compilation;
 use crate::functions;
 use crate::names::{definition_name, reference_name, split_reference};
-use crate::relationships::CatalogReference;
+use crate::reference::CatalogReference;
 
 impl EvaluationHost for Compilation<'_> {
     fn code(&self) -> &dyn CodeSource {

@@ -3,7 +3,7 @@
 //!
 //! The evaluator evaluates expressions and calls [`evaluator::CatalogHost`]; this crate keeps
 //! resources, scopes, classes and collectors, and orders the steps of a compilation as Puppet does
-//! (`compilation`). The result is a document that agents of Puppet 7 and 8 accept
+//! (`compile`). The result is a document that agents of Puppet 7 and 8 accept
 //! ([`CatalogDocument`]).
 //!
 //! Invariant: the document depends only on the environment and the request, and nothing that a
@@ -12,13 +12,16 @@
 mod catalog;
 mod catalog_size;
 mod classes;
+mod collector;
 mod collectors;
 mod compilation;
+mod compile;
 pub mod defaults;
 mod definitions;
 mod environment;
 mod erb_templates;
 mod error;
+mod exported_collection;
 mod exports;
 mod finish;
 mod functions;
@@ -27,14 +30,17 @@ mod names;
 mod native_types;
 mod node;
 mod overrides;
+mod reference;
 mod relationships;
 mod request;
 mod resources;
 mod ruby;
+mod ruby_calls;
 mod scope;
+mod state;
 
 pub use catalog::{CatalogDocument, DocumentForm, RichValueError};
-pub use compilation::compile;
+pub use compile::compile;
 pub use environment::{CompilerEnvironment, CompilerSource, EnvironmentSettings};
 pub use error::CompileError;
 pub use exports::{ExportSearchError, ExportedResource, ExportedResources};

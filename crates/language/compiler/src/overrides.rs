@@ -11,18 +11,11 @@ use indexmap::IndexMap;
 use pcore::Value;
 
 use crate::catalog::{ResourceId, ResourceParameter, ResourceSource};
-use crate::compilation::{Compilation, CompileState};
+use crate::compilation::Compilation;
 use crate::error::{fail_at, location_text};
 use crate::names::reference_name;
 use crate::scope::DefaultAttribute;
-
-/// Attributes for a resource that may not be declared yet.
-#[derive(Debug)]
-pub(crate) struct PendingOverride {
-    pub(crate) attributes: Vec<ResourceAttribute>,
-    pub(crate) source: ResourceSource,
-    pub(crate) location: SourceLocation,
-}
+use crate::state::{CompileState, PendingOverride};
 
 impl Compilation<'_> {
     /// Sets resource defaults of a scope.

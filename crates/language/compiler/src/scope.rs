@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use pcore::Value;
 
 use crate::catalog::{ResourceId, ResourceSource};
-use crate::compilation::CompileState;
+use crate::state::CompileState;
 
 /// The definition whose code runs in a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

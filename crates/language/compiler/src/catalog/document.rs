@@ -11,8 +11,6 @@ use serde_json::Value as Json;
 
 use super::document_value::DocumentValue;
 use super::{Catalog, CatalogResource, ResourceId, ResourceKind, TagSet};
-use crate::environment::CompilerEnvironment;
-use crate::request::CompileRequest;
 
 /// The catalog format that Puppet 7 and 8 write.
 const CATALOG_FORMAT: u32 = 2;
@@ -36,29 +34,17 @@ pub enum DocumentForm {
 /// The fields of a catalog besides its content.
 #[derive(Debug)]
 pub(crate) struct CatalogIdentity {
-    name: String,
-    environment: String,
-    version: Value,
-    code_id: Option<String>,
-    catalog_uuid: String,
+    pub(crate) name: String,
+    pub(crate) environment: String,
+    pub(crate) version: Value,
+    pub(crate) code_id: Option<String>,
+    pub(crate) catalog_uuid: String,
 }
 
 /// A value of an attribute that cannot be written; the text names resource and attribute.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct RichValueError(#[from] serde_json::Error);
-
-impl CatalogIdentity {
-    pub(crate) fn of(environment: &CompilerEnvironment, request: &CompileRequest) -> Self {
-        Self {
-            name: request.certname.clone(),
-            environment: environment.name().to_owned(),
-            version: request.version.clone(),
-            code_id: request.code_id.clone(),
-            catalog_uuid: request.catalog_uuid.clone(),
-        }
-    }
-}
 
 impl CatalogDocument {
     pub(crate) fn new(identity: CatalogIdentity, catalog: Catalog) -> Self {

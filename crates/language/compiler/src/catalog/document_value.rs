@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::ser::{Error as _, SerializeMap as _, Serializer};
 
 use super::DocumentForm;
-use crate::relationships::CatalogReference;
+use crate::reference::CatalogReference;
 
 /// The attributes whose lists are flat and have no undef.
 const RELATIONSHIPS: [&str; 4] = ["before", "subscribe", "notify", "require"];

@@ -4,6 +4,7 @@
 //! The evaluator and stdlib declare them with their arguments, and pass the calls to the host.
 //! Invariant: a function acts in the scope of the code that calls it.
 
+mod arity;
 mod classes;
 mod resources;
 mod stdlib_resources;
@@ -11,7 +12,7 @@ mod tags;
 mod templates;
 
 use evaluator::function::CallArguments;
-use evaluator::{EvalResult, Evaluator, raise};
+use evaluator::{EvalResult, Evaluator};
 
 pub(crate) use self::resources::create as create_from_hash;
 use crate::compilation::Compilation;
@@ -54,14 +55,4 @@ pub(crate) fn run(
 ) -> Option<EvalResult> {
     let body = find(call.name)?;
     Some(body(compilation, evaluator, call))
-}
-
-/// Refuses calls of functions of Puppet's former interface that have too few arguments.
-fn check_arity(name: &str, given: usize, least: usize) -> EvalResult<()> {
-    if given >= least {
-        return Ok(());
-    }
-    raise(format!(
-        "{name}(): Wrong number of arguments given ({given} for minimum {least})"
-    ))
 }

@@ -10,10 +10,10 @@ use evaluator::{
 use pcore::{Hash, Value};
 use syntax::ast::ResourceForm;
 
-use super::check_arity;
+use super::arity::check_arity;
 use crate::compilation::Compilation;
 use crate::names::{reference_name, split_reference};
-use crate::relationships::CatalogReference;
+use crate::reference::CatalogReference;
 
 pub(super) fn create_resources(
     compilation: &Compilation<'_>,

@@ -10,7 +10,7 @@ use super::resources::create;
 use crate::catalog::CatalogResource;
 use crate::compilation::Compilation;
 use crate::names::{reference_name, split_reference};
-use crate::relationships::CatalogReference;
+use crate::reference::CatalogReference;
 use crate::scope::ScopeKind;
 
 /// Declares resources that are not declared with these attributes.

@@ -4,7 +4,7 @@ use evaluator::function::CallArguments;
 use evaluator::{EvalResult, Evaluator};
 use pcore::Value;
 
-use super::check_arity;
+use super::arity::check_arity;
 use crate::compilation::Compilation;
 use crate::error::fail_at;
 

@@ -4,7 +4,7 @@ use evaluator::function::CallArguments;
 use evaluator::{EvalError, EvalResult, EvalUnwind, Evaluator, raise};
 use pcore::Value;
 
-use super::check_arity;
+use super::arity::check_arity;
 use crate::compilation::Compilation;
 use crate::ruby::ErbSource;
 

@@ -1,0 +1,191 @@
+//! The steps of a compilation: [`compile`].
+//!
+//! The order is Puppet's: top-level code, the node block, classes of the classifier, then collectors
+//! and defined types in turn until nothing changes, then relationships, overrides and checks.
+//!
+//! Invariant: nothing of the state is borrowed while a program runs, since the program calls back.
+
+use std::sync::Arc;
+
+use evaluator::{EvalError, EvalResult, EvalUnwind, EvaluationLimits, Evaluator};
+use pcore::Value;
+
+use crate::catalog::{CatalogDocument, CatalogIdentity, ResourceId, ResourceKind};
+use crate::compilation::Compilation;
+use crate::defaults;
+use crate::environment::CompilerEnvironment;
+use crate::error::CompileError;
+use crate::request::{CompileRequest, CompiledCatalog};
+use crate::state::MAIN;
+
+/// Compiles the catalog of a node. The work runs on a thread of its own, which has the stack that
+/// nested classes need.
+pub fn compile(
+    environment: &CompilerEnvironment,
+    request: &CompileRequest,
+) -> Result<CompiledCatalog, Box<CompileError>> {
+    let run = || run(environment, request);
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .name("catalog-compiler".to_owned())
+            .stack_size(defaults::STACK_BYTES)
+            .spawn_scoped(scope, run);
+        match thread.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(error) => {
+                let text = format!("cannot start a thread for the compilation: {error}");
+                let error = EvalError::without_location(text);
+                Err(CompileError::boxed(&error, &request.certname, Vec::new()))
+            }
+        }
+    })
+}
+
+fn run(
+    environment: &CompilerEnvironment,
+    request: &CompileRequest,
+) -> Result<CompiledCatalog, Box<CompileError>> {
+    let compilation = Compilation::new(environment, request);
+    let limits = EvaluationLimits {
+        steps_max: defaults::STEPS_MAX,
+        bytes_max: defaults::VALUE_BYTES_TOTAL_MAX,
+        calls_max: defaults::CALLS_MAX,
+        ..EvaluationLimits::for_stack(defaults::STACK_BYTES)
+    };
+    let mut evaluator = Evaluator::new(&compilation, limits, Arc::clone(&environment.parsed));
+    let outcome = compilation.run(&mut evaluator);
+    drop(evaluator);
+    let mut state = compilation.state.into_inner();
+    let others = std::mem::take(&mut state.further_errors);
+    let failed = |error: &EvalError| CompileError::boxed(error, &request.certname, others);
+    match outcome {
+        Ok(()) => {}
+        Err(unwind) => match unwind.into_error() {
+            Ok(error) => return Err(failed(&error)),
+            Err(_) => {
+                let error = EvalError::without_location("the compilation was interrupted");
+                return Err(failed(&error));
+            }
+        },
+    }
+    let identity = CatalogIdentity {
+        name: request.certname.clone(),
+        environment: environment.name().to_owned(),
+        version: request.version.clone(),
+        code_id: request.code_id.clone(),
+        catalog_uuid: request.catalog_uuid.clone(),
+    };
+    Ok(CompiledCatalog {
+        document: CatalogDocument::new(identity, state.catalog),
+        logs: state.logs,
+    })
+}
+
+impl Compilation<'_> {
+    fn run(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+        self.set_top_variables(evaluator)?;
+        self.load_site(evaluator)?;
+        self.add_first_resources()?;
+        self.evaluate_main(evaluator)?;
+        self.evaluate_node_block(evaluator)?;
+        self.add_classified_classes(evaluator)?;
+        self.evaluate_generators(evaluator)?;
+        self.finish(evaluator)
+    }
+
+    fn set_top_variables(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+        let request = self.request;
+        for (name, value) in request.facts.iter().chain(request.parameters.iter()) {
+            match name.as_str() {
+                // trusted data replace a fact of that name
+                Some("trusted") => {}
+                Some(name @ ("facts" | "server_facts")) => {
+                    return evaluator::raise(format!(
+                        "Attempt to assign to a reserved variable name: '{name}'"
+                    ));
+                }
+                Some(name @ ("title" | "name" | "module_name")) => {
+                    return evaluator::raise(format!("Cannot reassign variable '${name}'"));
+                }
+                Some(name) => evaluator.set_global(name, value.clone()),
+                None => {}
+            }
+        }
+        let environment = Value::from(self.environment.name());
+        for (name, value) in [
+            ("environment", environment),
+            ("trusted", Value::hash(request.trusted.clone())),
+            ("server_facts", Value::hash(request.server_facts.clone())),
+            ("facts", Value::hash(request.facts.clone())),
+            ("title", Value::from("main")),
+            ("name", Value::from("main")),
+            ("module_name", Value::from("")),
+        ] {
+            evaluator.set_global(name, value);
+        }
+        Ok(())
+    }
+
+    fn load_site(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+        let name = self.environment.name();
+        let site = self
+            .environment
+            .site(evaluator)
+            .map_err(|unwind| match *unwind {
+                EvalUnwind::Error(mut error) => {
+                    error.message =
+                        format!("Could not parse for environment {name}: {}", error.message);
+                    Box::new(EvalUnwind::Error(error))
+                }
+                other => Box::new(other),
+            })?;
+        for manifest in site.iter() {
+            evaluator.register_manifest(&manifest.manifest, None)?;
+        }
+        self.state().site = Arc::clone(&site);
+        self.check_definitions_unique(&site)
+    }
+
+    /// Adds Stage[main], Class[Settings] and Class[main].
+    fn add_first_resources(&self) -> EvalResult<()> {
+        let stage_type = self.environment.native_type("stage")?;
+        let mut state = self.state();
+        if let Some(stage_type) = stage_type {
+            state.add_first("Stage", "main", ResourceKind::Native(stage_type));
+        }
+        for class in &self.request.classes {
+            if let Err(error) = state.catalog.add_class(&class.name.as_str().into()) {
+                return evaluator::raise(error.to_string());
+            }
+        }
+        let settings = state.add_first("Class", "Settings", ResourceKind::Class(None));
+        // a name without special characters is a valid tag
+        let _ = state.catalog.add_class(&"settings".into());
+        state.catalog.add_edge(ResourceId(0), settings);
+        let main = state.add_first("Class", "main", ResourceKind::Class(None));
+        state.catalog.add_edge(ResourceId(0), main);
+        debug_assert_eq!(main, MAIN);
+        Ok(())
+    }
+
+    fn evaluate_main(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+        let site = Arc::clone(&self.state().site);
+        for manifest in site.iter() {
+            evaluator.run_statements(&manifest.manifest)?;
+        }
+        Ok(())
+    }
+
+    /// Collectors and defined types in turn, until a round changes nothing.
+    fn evaluate_generators(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+        for _ in 0..defaults::GENERATOR_ROUNDS_MAX {
+            let collected = self.evaluate_collectors(evaluator)?;
+            let evaluated = self.evaluate_definitions(evaluator)?;
+            if !collected && !evaluated {
+                return Ok(());
+            }
+        }
+        evaluator::raise("Somehow looped more than 1000 times while evaluating host catalog")
+    }
+}

@@ -1,0 +1,47 @@
+//! References to resources and classes: [`CatalogReference`].
+
+use std::sync::Arc;
+
+use pcore::{Type, TypeKind};
+
+use crate::names::reference_name;
+
+/// A reference to a resource or class, as the catalog knows it.
+#[derive(Debug, Clone)]
+pub(crate) struct CatalogReference {
+    pub(crate) type_name: Arc<str>,
+    pub(crate) title: Arc<str>,
+}
+
+impl CatalogReference {
+    /// The reference in a type; `None` if it has no title.
+    pub(crate) fn of(ty: &Type) -> Option<Self> {
+        match ty.kind() {
+            TypeKind::Class(Some(name)) => Some(Self {
+                type_name: "Class".into(),
+                title: reference_name(name),
+            }),
+            TypeKind::Resource {
+                type_name: Some(type_name),
+                title: Some(title),
+            } if type_name.eq_ignore_ascii_case("class") => Some(Self {
+                type_name: "Class".into(),
+                title: reference_name(title),
+            }),
+            TypeKind::Resource {
+                type_name: Some(type_name),
+                title: Some(title),
+            } => Some(Self {
+                type_name: reference_name(type_name),
+                title: Arc::clone(title),
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for CatalogReference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}[{}]", self.type_name, self.title)
+    }
+}

@@ -1,0 +1,164 @@
+//! Calls of Ruby code from manifests, and its access to the compilation.
+//!
+//! Invariant: Ruby code reaches a compilation in the scope of the call.
+
+use evaluator::function::CallArguments;
+use evaluator::{CodeBlock, EvalResult, Evaluator, SourceLocation, VariableScope, raise};
+use pcore::{Hash, Value};
+
+use crate::compilation::Compilation;
+use crate::functions::create_from_hash;
+use crate::ruby::{BlockArity, ErbSource, RubyCaller, RubyCode, RubyFunctionKind};
+
+impl Compilation<'_> {
+    /// Ruby for this compilation; `None` if the environment has none.
+    pub(crate) fn ruby(&self) -> Option<&dyn RubyCode> {
+        let provider = self.environment.settings.ruby.as_ref()?;
+        Some(&**self.ruby.get_or_init(|| provider.start()))
+    }
+
+    /// Calls a function in Ruby; `None` if there is none with that name.
+    pub(crate) fn call_ruby(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        call: &CallArguments<'_>,
+    ) -> Option<EvalResult> {
+        let ruby = self.ruby()?;
+        let kind = ruby.find_function(call.name)?;
+        let block = call.block.map(|block| {
+            let (required, most) = block.arity();
+            BlockArity { required, most }
+        });
+        let own = call.scope();
+        let mut caller = CompilationCaller {
+            compilation: self,
+            evaluator,
+            acting_scope: match kind {
+                RubyFunctionKind::Modern => own.global(),
+                RubyFunctionKind::Former => own.clone(),
+            },
+            scope: own,
+            block: call.block,
+            location: call.location(),
+        };
+        let outer = self.ruby_call_site.replace(Some(call.location()));
+        let result = ruby.call_function(call.name, &call.arguments, block, &mut caller);
+        self.ruby_call_site.replace(outer);
+        Some(result)
+    }
+
+    /// Renders an ERB template; `None` if there is no Ruby.
+    pub(crate) fn render_with_ruby(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        call: &CallArguments<'_>,
+        template: ErbSource<'_>,
+    ) -> Option<EvalResult<String>> {
+        let ruby = self.ruby()?;
+        let mut caller = CompilationCaller {
+            compilation: self,
+            evaluator,
+            acting_scope: call.scope(),
+            scope: call.scope(),
+            block: None,
+            location: call.location(),
+        };
+        Some(ruby.render_erb(template, &mut caller))
+    }
+}
+
+/// A call of Ruby code from a manifest.
+struct CompilationCaller<'c, 'e, 'h> {
+    compilation: &'c Compilation<'e>,
+    evaluator: &'c mut Evaluator<'h>,
+    /// Scope whose variables are read.
+    scope: VariableScope,
+    /// Scope in which functions are called and resources are declared.
+    acting_scope: VariableScope,
+    block: Option<&'c CodeBlock>,
+    location: SourceLocation,
+}
+
+impl RubyCaller for CompilationCaller<'_, '_, '_> {
+    fn variable(&mut self, name: &str) -> EvalResult<Option<Value>> {
+        self.evaluator.variable_in(&self.scope, name).transpose()
+    }
+
+    fn variables(&mut self, names: Option<&[String]>) -> EvalResult<Hash> {
+        let all = self.evaluator.variables_in(&self.scope);
+        let wanted = |name: &str| {
+            let plain: String = name
+                .chars()
+                .map(|c| {
+                    if c.is_alphanumeric() || c == '_' {
+                        c
+                    } else {
+                        '_'
+                    }
+                })
+                .collect();
+            names.is_none_or(|names| names.contains(&plain))
+        };
+        Ok(all
+            .into_iter()
+            .filter(|(name, value)| !value.is_undef() && wanted(name))
+            .map(|(name, value)| (Value::Str(name), value))
+            .collect())
+    }
+
+    fn has_function(&mut self, name: &str) -> bool {
+        crate::functions::exists(name) || self.evaluator.has_function(name).unwrap_or(false)
+    }
+
+    fn call_function(&mut self, name: &str, arguments: Vec<Value>) -> EvalResult {
+        self.evaluator
+            .call_function_in(&self.acting_scope, name, arguments)
+    }
+
+    fn call_block(&mut self, arguments: Vec<Value>) -> EvalResult {
+        match self.block {
+            Some(block) => self.evaluator.call_block_with(block, arguments),
+            None => raise("no block was given"),
+        }
+    }
+
+    fn declare_resource(
+        &mut self,
+        type_name: &str,
+        title: &Value,
+        parameters: &Hash,
+    ) -> EvalResult<()> {
+        let resources: Hash = [(title.clone(), Value::hash(parameters.clone()))]
+            .into_iter()
+            .collect();
+        let place = (self.acting_scope.catalog_scope(), self.location.clone());
+        let request = (type_name, &resources, &Hash::new());
+        create_from_hash(self.compilation, self.evaluator, place, request).map(drop)
+    }
+
+    fn tags(&mut self) -> Vec<String> {
+        let state = self.compilation.state();
+        let container = state.scope(self.acting_scope.catalog_scope()).resource;
+        let own = &state.catalog.resource(container).tags;
+        own.iter().map(ToString::to_string).collect()
+    }
+
+    fn classes(&mut self) -> Vec<String> {
+        let state = self.compilation.state();
+        state.catalog.classes().map(ToString::to_string).collect()
+    }
+
+    fn log(&mut self, level: &str, message: &str) {
+        let level = match level {
+            "debug" => evaluator::LogLevel::Debug,
+            "info" => evaluator::LogLevel::Info,
+            "warning" => evaluator::LogLevel::Warning,
+            "err" => evaluator::LogLevel::Err,
+            "alert" => evaluator::LogLevel::Alert,
+            "emerg" => evaluator::LogLevel::Emerg,
+            "crit" => evaluator::LogLevel::Crit,
+            _ => evaluator::LogLevel::Notice,
+        };
+        self.compilation.add_log(level, message, &self.location);
+    }
+}

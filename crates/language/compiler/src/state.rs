@@ -1,0 +1,118 @@
+//! State of a compilation: [`CompileState`].
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use evaluator::{
+    CatalogRelationship, CatalogScopeId, RelationshipOperand, ResourceAttribute, SourceLocation,
+    VariableScope,
+};
+use indexmap::IndexMap;
+
+use crate::catalog::{Catalog, CatalogResource, ResourceId, ResourceKind, ResourceSource};
+use crate::collector::Collector;
+use crate::defaults;
+use crate::environment::{ClassDefinition, DefinedType, ManifestDefinitions};
+use crate::request::CompileLog;
+use crate::scope::{CompileScope, ScopeKind, SourceRecord};
+
+/// Attributes for a resource that may not be declared yet.
+#[derive(Debug)]
+pub(crate) struct PendingOverride {
+    pub(crate) attributes: Vec<ResourceAttribute>,
+    pub(crate) source: ResourceSource,
+    pub(crate) location: SourceLocation,
+}
+
+/// Everything that a compilation changes.
+#[derive(Debug)]
+pub(crate) struct CompileState {
+    pub(crate) catalog: Catalog,
+    pub(crate) scopes: Vec<CompileScope>,
+    pub(crate) sources: Vec<SourceRecord>,
+    pub(crate) sources_by_name: HashMap<String, ResourceSource>,
+    /// Scopes of evaluated classes by name.
+    pub(crate) class_scopes: HashMap<Arc<str>, CatalogScopeId>,
+    /// Scope of the node block; the top scope without one.
+    pub(crate) node_scope: CatalogScopeId,
+    /// Remaining size of the catalog.
+    pub(crate) units_left: u64,
+    /// True once a scope has resource defaults, so that most compilations need not look for any.
+    pub(crate) has_defaults: bool,
+    /// Classes and defined resources that are not evaluated yet.
+    pub(crate) unevaluated: Vec<ResourceId>,
+    pub(crate) collectors: Vec<Collector>,
+    /// Indices of the collectors that still run in every round.
+    pub(crate) active_collectors: Vec<u32>,
+    pub(crate) alternatives: HashMap<u32, Vec<RelationshipOperand>>,
+    /// Overrides of resources that are not declared yet, by type and title.
+    pub(crate) pending_overrides: IndexMap<(Arc<str>, Arc<str>), Vec<PendingOverride>>,
+    pub(crate) relationships: Vec<CatalogRelationship>,
+    /// Certnames of the nodes that export the collected resources.
+    pub(crate) collected_exports: HashMap<ResourceId, String>,
+    pub(crate) known_classes: HashMap<String, Option<Arc<ClassDefinition>>>,
+    pub(crate) known_defined_types: HashMap<String, Option<Arc<DefinedType>>>,
+    /// Manifests of modules whose functions and types are known, by their keys.
+    pub(crate) registered_manifests: HashSet<usize>,
+    pub(crate) site: Arc<[Arc<ManifestDefinitions>]>,
+    pub(crate) logs: Vec<CompileLog>,
+    pub(crate) further_errors: Vec<String>,
+}
+
+/// Class[main], the first resource that manifests may add to. Stage[main] and Class[Settings] come
+/// before it; neither is collected or finished.
+pub(crate) const MAIN: ResourceId = ResourceId(2);
+
+impl CompileState {
+    pub(crate) fn new() -> Self {
+        let top = CompileScope {
+            parent: None,
+            kind: ScopeKind::Top,
+            source: ResourceSource(0),
+            resource: MAIN,
+            variables: VariableScope::top(),
+            defaults: HashMap::new(),
+            module: None,
+        };
+        let main = SourceRecord {
+            parent: None,
+            overrides_all: false,
+        };
+        Self {
+            catalog: Catalog::default(),
+            scopes: vec![top],
+            sources: vec![main],
+            sources_by_name: HashMap::new(),
+            class_scopes: HashMap::new(),
+            node_scope: CatalogScopeId::TOP,
+            units_left: defaults::CATALOG_UNITS_MAX,
+            has_defaults: false,
+            unevaluated: Vec::new(),
+            collectors: Vec::new(),
+            active_collectors: Vec::new(),
+            alternatives: HashMap::new(),
+            pending_overrides: IndexMap::new(),
+            relationships: Vec::new(),
+            collected_exports: HashMap::new(),
+            known_classes: HashMap::new(),
+            known_defined_types: HashMap::new(),
+            registered_manifests: HashSet::new(),
+            site: Arc::new([]),
+            logs: Vec::new(),
+            further_errors: Vec::new(),
+        }
+    }
+
+    pub(crate) fn add_first(
+        &mut self,
+        type_name: &str,
+        title: &str,
+        kind: ResourceKind,
+    ) -> ResourceId {
+        let owner = (CatalogScopeId::TOP, ResourceSource(0));
+        let mut resource = CatalogResource::new(type_name.into(), title.into(), kind, owner);
+        resource.add_own_tags();
+        resource.is_evaluated = true;
+        self.catalog.push(resource)
+    }
+}

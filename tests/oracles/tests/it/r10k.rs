@@ -64,9 +64,10 @@ pub(crate) struct Both {
 /// Contents and rights to run, by paths.
 pub(crate) type Tree = BTreeMap<String, (bool, Vec<u8>)>;
 
-/// Deploys all environments with both. r10k runs in this thread, so whatever it asks must answer in another.
+/// Deploys all environments with both. r10k runs in this thread, so whatever it asks must answer in another. It has
+/// one thread of its own: with more, two of them may make the directory of modules, and the later fails.
 pub(crate) async fn deploy(root: &Path, source: &str, more: &str) -> BTreeMap<String, Both> {
-    let theirs = settings(root, "theirs", source, more);
+    let theirs = settings(root, "theirs", source, &format!("{more}pool_size: 1\n"));
     let output = Command::new("r10k")
         .args(["deploy", "environment", "-p", "-c"])
         .arg(&theirs)

@@ -82,6 +82,7 @@ impl Compilation<'_> {
 
     fn evaluate_collector(&self, evaluator: &mut Evaluator<'_>, index: u32) -> EvalResult<bool> {
         self.collect_from_others(evaluator, index)?;
+        evaluator.charge_steps(self.state().collection_steps(index))?;
         let (new, change) = {
             let mut guard = self.state();
             let state = &mut *guard;
@@ -194,46 +195,66 @@ impl CompileState {
         }
     }
 
+    /// Steps of one round of a collector: one for each comparison of a resource, or for each title.
+    fn collection_steps(&self, index: u32) -> usize {
+        match &self.collectors[index as usize].kind {
+            CollectorKind::Query {
+                type_name, query, ..
+            } => {
+                let comparisons = query.as_ref().map_or(1, comparisons);
+                self.catalog
+                    .of_type(type_name)
+                    .len()
+                    .saturating_mul(comparisons)
+            }
+            CollectorKind::Realize { missing } => missing.len(),
+        }
+    }
+
     /// The resources that a collector finds now.
     fn found(&mut self, index: u32, storeconfigs: bool) -> Vec<ResourceId> {
-        let collector = &self.collectors[index as usize];
-        match &collector.kind {
+        let collector = &mut self.collectors[index as usize];
+        match &mut collector.kind {
             CollectorKind::Query {
                 is_exported: true, ..
             } if !storeconfigs => Vec::new(),
-            CollectorKind::Query {
-                type_name,
-                is_exported,
-                query,
-                ..
-            } => {
-                let ids = self.catalog.of_type(type_name).iter().copied();
-                let ids = ids.filter(|id| *id >= MAIN);
-                let own = ids.filter(|id| {
-                    let resource = self.catalog.resource(*id);
-                    (!is_exported || resource.is_exported)
-                        && query
-                            .as_ref()
-                            .is_none_or(|query| self.accepts(query, resource))
-                });
-                own.chain(collector.foreign.iter().copied()).collect()
-            }
+            CollectorKind::Query { .. } => self.found_by_query(index),
             CollectorKind::Realize { missing } => {
                 let mut found = Vec::new();
-                let mut left = Vec::new();
-                for (type_name, title) in missing.clone() {
-                    match self.catalog.find_exact(&type_name, &title) {
-                        Some(id) => found.push(id),
-                        None => left.push((type_name, title)),
-                    }
-                }
-                if left.is_empty() {
+                missing.retain(|(type_name, title)| {
+                    let declared = self.catalog.find_exact(type_name, title);
+                    found.extend(declared);
+                    declared.is_none()
+                });
+                if missing.is_empty() {
                     self.active_collectors.retain(|active| *active != index);
                 }
-                self.collectors[index as usize].kind = CollectorKind::Realize { missing: left };
                 found
             }
         }
+    }
+
+    fn found_by_query(&self, index: u32) -> Vec<ResourceId> {
+        let collector = &self.collectors[index as usize];
+        let CollectorKind::Query {
+            type_name,
+            is_exported,
+            query,
+            ..
+        } = &collector.kind
+        else {
+            return Vec::new();
+        };
+        let ids = self.catalog.of_type(type_name).iter().copied();
+        let ids = ids.filter(|id| *id >= MAIN);
+        let own = ids.filter(|id| {
+            let resource = self.catalog.resource(*id);
+            (!is_exported || resource.is_exported)
+                && query
+                    .as_ref()
+                    .is_none_or(|query| self.accepts(query, resource))
+        });
+        own.chain(collector.foreign.iter().copied()).collect()
     }
 
     fn accepts(&self, query: &CollectorQuery, resource: &CatalogResource) -> bool {
@@ -287,5 +308,19 @@ impl CompileState {
             }
             resource = next;
         }
+    }
+}
+
+/// Values that a query compares a resource with, at most.
+fn comparisons(query: &CollectorQuery) -> usize {
+    match query {
+        CollectorQuery::And(left, right) | CollectorQuery::Or(left, right) => {
+            comparisons(left).saturating_add(comparisons(right))
+        }
+        CollectorQuery::Compare {
+            value: Value::Array(values),
+            ..
+        } => values.len().max(1),
+        CollectorQuery::Compare { .. } => 1,
     }
 }

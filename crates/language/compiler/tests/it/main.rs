@@ -1,6 +1,7 @@
 //! Hostile manifests: every compilation ends, and leaves the environment unchanged.
 #![cfg(test)]
 
+mod collection;
 mod recursion;
 mod size;
 mod world;

@@ -212,7 +212,8 @@ impl Evaluator<'_> {
             .or_else(|error| raise(error.to_string()))
     }
 
-    pub(crate) fn charge_steps(&self, steps: usize) -> EvalResult<()> {
+    /// Charges the steps of work that evaluates no expression.
+    pub fn charge_steps(&self, steps: usize) -> EvalResult<()> {
         self.budget
             .spend_steps(steps as u64)
             .map_err(|exhausted| self.exhausted_error(&exhausted))

@@ -1,0 +1,19 @@
+//! Collectors that compare very much or very often.
+
+use crate::world::attack;
+
+#[test]
+fn a_query_that_compares_all_with_very_many_tags_is_refused() {
+    let body = "Integer[1, 5000].each |$n| { notify { \"n${n}\": } }
+        $tags = Integer[1, 50000].map |$n| { \"t${n}\" }
+        Notify<| tag == $tags |>";
+    let error = attack("", body).unwrap_err();
+    assert!(error.contains("steps"), "{error:.200}");
+}
+
+#[test]
+fn a_realized_resource_that_is_never_declared_is_named() {
+    let body = "Integer[1, 2000].each |$n| { realize(Notify[\"n${n}\"]) }";
+    let error = attack("", body).unwrap_err();
+    assert!(error.contains("realize"), "{error:.200}");
+}

@@ -254,7 +254,7 @@ impl CompileState {
                     if !had_alias && inherited.contains_key("alias") {
                         aliased.push(target);
                     }
-                    let merged = self.inherit(target, &inherited);
+                    let merged = self.inherit(target, &inherited)?;
                     values.insert(target, merged);
                 }
                 self.charge(tags.len() as u64)?;
@@ -282,11 +282,10 @@ impl CompileState {
         &mut self,
         id: ResourceId,
         inherited: &IndexMap<&'static str, Value>,
-    ) -> IndexMap<&'static str, Value> {
+    ) -> EvalResult<IndexMap<&'static str, Value>> {
         let mut merged = inherited.clone();
-        let resource = self.catalog.resource_mut(id);
-        let source = resource.source;
         for (name, value) in inherited {
+            let resource = self.catalog.resource(id);
             let is_set = resource
                 .parameters
                 .get(*name)
@@ -296,13 +295,14 @@ impl CompileState {
             }
             let parameter = ResourceParameter {
                 value: value.clone(),
-                source,
+                source: resource.source,
                 location: evaluator::SourceLocation::default(),
             };
+            self.charge_value(value)?;
             // the tags were valid on the container
-            let _ = resource.set((*name).into(), parameter);
+            let _ = self.catalog.resource_mut(id).set((*name).into(), parameter);
         }
         merged.extend(self.metaparameters(id));
-        merged
+        Ok(merged)
     }
 }

@@ -24,3 +24,11 @@ fn relationships_of_all_with_all_are_bounded() {
     let body = "Integer[1, 100].each |$n| { notify { \"n${n}\": } } Notify<||> -> Notify<||>";
     assert!(attack("", body).is_ok());
 }
+
+#[test]
+fn a_metaparameter_that_many_resources_inherit_is_refused() {
+    let define = "define many { Integer[1, 300].each |$n| { notify { \"n${n}\": } } }";
+    let body = "many { 'x': audit => Integer[1, 100000].map |$n| { 'mode' } }";
+    let error = attack(define, body).unwrap_err();
+    assert!(error.contains("the catalog is too large"), "{error:.200}");
+}

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
@@ -100,6 +100,11 @@ impl CodeSource for EnvironmentFiles {
     }
 
     fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError> {
+        // a manifest may name the file, so the path is never one that leads out of its owner
+        let mut parts = Path::new(path).components();
+        if !parts.all(|part| matches!(part, Component::Normal(_))) {
+            return Ok(None);
+        }
         let root = match owner {
             CodeOwner::Environment => Some(self.environment.root.clone()),
             CodeOwner::Module(name) => self.module_root(name),
@@ -134,4 +139,34 @@ fn dependencies(metadata: &str) -> Option<Vec<Arc<str>>> {
         name.rsplit(['-', '/']).next().map(Arc::from)
     };
     Some(dependencies.iter().filter_map(name).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use evaluator::{CodeOwner, CodeSource as _};
+
+    use super::{EnvironmentFiles, EnvironmentOnDisk};
+
+    #[test]
+    fn a_path_that_leads_out_of_its_owner_is_no_file() {
+        // the root is a directory of this crate, so that `..` and the absolute path exist
+        let root = env!("CARGO_MANIFEST_DIR");
+        let files = EnvironmentFiles::from_environment(EnvironmentOnDisk {
+            name: "production".to_owned(),
+            root: format!("{root}/src").into(),
+            modulepath: vec![root.into()],
+            hiera_config: root.into(),
+        });
+        let read = |path: &str| {
+            let found = files.read(CodeOwner::Environment, path).unwrap();
+            let in_module = files.read(CodeOwner::Module("src"), path).unwrap();
+            assert_eq!(found.is_some(), in_module.is_some(), "{path}");
+            found.is_some()
+        };
+        assert!(read("lib.rs"));
+        for path in ["../Cargo.toml", "environment/../lib.rs", "./lib.rs"] {
+            assert!(!read(path), "{path}");
+        }
+        assert!(!read(&format!("{root}/Cargo.toml")));
+    }
 }

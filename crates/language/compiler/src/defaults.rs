@@ -47,3 +47,11 @@ pub const CATALOG_UNITS_MAX: u64 = 16 << 20;
 
 /// Number of tags up to which a set of tags is searched one by one.
 pub const SEARCHED_TAGS_MAX: usize = 32;
+
+/// Memory of one name under which an environment has nothing, besides its text: the entry of a hash
+/// table and the allocation.
+pub const MISSING_NAME_BYTES: usize = 100;
+
+/// Memory for such names, of each kind. An environment of 1,000 modules needs some 100,000 of the
+/// kind of files, which are about 15 MB.
+pub const MISSING_NAMES_BYTES_MAX: usize = 16 << 20;

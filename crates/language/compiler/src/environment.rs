@@ -6,7 +6,6 @@
 //! Invariant: the result of a compilation does not depend on other compilations of the same
 //! environment, so definitions are found by their names alone.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -18,6 +17,7 @@ use evaluator::{
 use lookup::{DataFileCache, HieraSettings, LookupFiles};
 use pcore::Value;
 
+use crate::name_cache::NameCache;
 use crate::names::definition_name;
 use crate::native_types;
 use crate::ruby::SharedRuby;
@@ -59,19 +59,17 @@ pub struct CompilerEnvironment {
     pub(crate) parsed: Arc<ParseCache>,
     pub(crate) data: Arc<DataFileCache>,
     /// Definitions of module manifests, by module and path without extension.
-    module_manifests: RwLock<HashMap<String, Option<Arc<ManifestDefinitions>>>>,
+    module_manifests: NameCache<Arc<ManifestDefinitions>>,
     site: RwLock<Option<Arc<[Arc<ManifestDefinitions>]>>>,
-    resource_types: RwLock<HashMap<String, Option<Arc<ResourceType>>>>,
-    files: RwLock<HashMap<FileKey, Option<SourceFile>>>,
-    modules: RwLock<HashMap<String, Option<CodeModule>>>,
+    resource_types: NameCache<Arc<ResourceType>>,
+    /// Files by module, `/` and path; those of the environment have no module.
+    files: NameCache<SourceFile>,
+    modules: NameCache<CodeModule>,
     /// ERB templates by path; `None` for those that need Ruby.
-    erb_templates: RwLock<HashMap<String, Option<Arc<ErbTemplate>>>>,
+    erb_templates: NameCache<Arc<ErbTemplate>>,
     /// Built-in functions of stdlib by name, and whether they are used.
-    builtins: RwLock<HashMap<String, bool>>,
+    builtins: NameCache<bool>,
 }
-
-/// Module of a file, or `None` for the environment, and its path.
-type FileKey = (Option<Arc<str>>, String);
 
 /// A class.
 #[derive(Debug)]
@@ -128,13 +126,13 @@ impl CompilerEnvironment {
             code,
             parsed: ParseCache::new(),
             data: Arc::default(),
-            module_manifests: RwLock::default(),
+            module_manifests: NameCache::default(),
             site: RwLock::default(),
-            resource_types: RwLock::default(),
-            files: RwLock::default(),
-            modules: RwLock::default(),
-            builtins: RwLock::default(),
-            erb_templates: RwLock::default(),
+            resource_types: NameCache::default(),
+            files: NameCache::default(),
+            modules: NameCache::default(),
+            builtins: NameCache::default(),
+            erb_templates: NameCache::default(),
         }
     }
 
@@ -149,25 +147,25 @@ impl CompilerEnvironment {
         path: &str,
         bytes: impl FnOnce() -> Option<Arc<[u8]>>,
     ) -> Option<Arc<ErbTemplate>> {
-        if let Some(known) = read(&self.erb_templates).get(path) {
-            return known.clone();
+        if let Some(known) = self.erb_templates.get(path) {
+            return known;
         }
         let text = bytes();
         let text = text.as_deref().and_then(|it| std::str::from_utf8(it).ok());
         let template = text.and_then(|text| ErbTemplate::parse(text).ok());
         let template = template.map(Arc::new);
-        write(&self.erb_templates).insert(path.to_owned(), template.clone());
+        self.erb_templates.insert(path.to_owned(), template.clone());
         template
     }
 
     /// True if a built-in function of stdlib is to be used: the module has the function, and its
     /// file in Ruby is one that the built-in function was compared with, unless there is no Ruby.
     pub(crate) fn uses_builtin(&self, function: &str) -> bool {
-        if let Some(known) = read(&self.builtins).get(function) {
-            return *known;
+        if let Some(Some(known)) = self.builtins.get(function) {
+            return known;
         }
         let uses = self.decide_builtin(function);
-        write(&self.builtins).insert(function.to_owned(), uses);
+        self.builtins.insert(function.to_owned(), Some(uses));
         uses
     }
 
@@ -193,9 +191,11 @@ impl CompilerEnvironment {
         &self,
         evaluator: &mut Evaluator<'_>,
     ) -> EvalResult<Arc<[Arc<ManifestDefinitions>]>> {
-        if let Some(site) = &*read(&self.site) {
+        let known = self.site.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(site) = &*known {
             return Ok(Arc::clone(site));
         }
+        drop(known);
         let files = match self.code.site_manifests() {
             Ok(files) => files,
             Err(error) => return evaluator::raise(error.to_string()),
@@ -206,7 +206,8 @@ impl CompilerEnvironment {
             site.push(Arc::new(ManifestDefinitions::new(manifest, None)));
         }
         let site: Arc<[_]> = site.into();
-        *write(&self.site) = Some(Arc::clone(&site));
+        let mut known = self.site.write().unwrap_or_else(PoisonError::into_inner);
+        *known = Some(Arc::clone(&site));
         Ok(site)
     }
 
@@ -219,8 +220,8 @@ impl CompilerEnvironment {
         path: &str,
     ) -> EvalResult<Option<Arc<ManifestDefinitions>>> {
         let key = format!("{module}/{path}");
-        if let Some(known) = read(&self.module_manifests).get(&key) {
-            return Ok(known.clone());
+        if let Some(known) = self.module_manifests.get(&key) {
+            return Ok(known);
         }
         let below = format!("manifests/{path}.pp");
         let file = CodeSource::read(self, CodeOwner::Module(module), &below);
@@ -237,17 +238,17 @@ impl CompilerEnvironment {
             Ok(None) => None,
             Err(error) => return evaluator::raise(error.to_string()),
         };
-        write(&self.module_manifests).insert(key, found.clone());
+        self.module_manifests.insert(key, found.clone());
         Ok(found)
     }
 
     /// The native resource type with this name in lower case.
     pub(crate) fn native_type(&self, name: &str) -> EvalResult<Option<Arc<ResourceType>>> {
-        if let Some(known) = read(&self.resource_types).get(name) {
-            return Ok(known.clone());
+        if let Some(known) = self.resource_types.get(name) {
+            return Ok(known);
         }
         let found = native_types::load(self, name)?;
-        write(&self.resource_types).insert(name.to_owned(), found.clone());
+        self.resource_types.insert(name.to_owned(), found.clone());
         Ok(found)
     }
 }
@@ -290,11 +291,11 @@ impl ManifestDefinitions {
 /// The code as the evaluator sees it: every file and module is read once.
 impl CodeSource for CompilerEnvironment {
     fn module(&self, name: &str) -> Option<CodeModule> {
-        if let Some(known) = read(&self.modules).get(name) {
-            return known.clone();
+        if let Some(known) = self.modules.get(name) {
+            return known;
         }
         let found = self.code.as_code().module(name);
-        write(&self.modules).insert(name.to_owned(), found.clone());
+        self.modules.insert(name.to_owned(), found.clone());
         found
     }
 
@@ -304,23 +305,15 @@ impl CodeSource for CompilerEnvironment {
 
     fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError> {
         let module = match owner {
-            CodeOwner::Environment => None,
-            CodeOwner::Module(name) => Some(Arc::from(name)),
+            CodeOwner::Environment => "",
+            CodeOwner::Module(name) => name,
         };
-        let key = (module, path.to_owned());
-        if let Some(known) = read(&self.files).get(&key) {
-            return Ok(known.clone());
+        let key = format!("{module}/{path}");
+        if let Some(known) = self.files.get(&key) {
+            return Ok(known);
         }
         let found = self.code.as_code().read(owner, path)?;
-        write(&self.files).insert(key, found.clone());
+        self.files.insert(key, found.clone());
         Ok(found)
     }
-}
-
-fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }

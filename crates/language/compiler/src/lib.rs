@@ -26,6 +26,7 @@ mod exports;
 mod finish;
 mod functions;
 mod host;
+mod name_cache;
 mod names;
 mod native_types;
 mod node;

@@ -204,16 +204,18 @@ pub(crate) const STATEMENTS: &[&str] = &[
     PAGES[4].2,
 ];
 
-/// A job without batches has neither number; a damaged one with a single number counts as such.
+/// A job without batches has no number of them. A damaged current batch is 0, from which a job begins
+/// with its first batch.
 impl FromRow for Option<RolloutRow> {
     const COUNT: usize = 3;
 
     fn read(columns: &mut ColumnReader<'_>) -> Result<Self, ColumnError> {
-        let (batches, batch): (Option<u32>, Option<u32>) = FromRow::read(columns)?;
+        let (batches, batch): (Option<i64>, Option<i64>) = FromRow::read(columns)?;
         let next_batch_ms = FromRow::read(columns)?;
-        Ok(batches.zip(batch).map(|(batches, batch)| RolloutRow {
-            batches,
-            batch,
+        let valid = |number: Option<i64>| number.and_then(|it| it.try_into().ok());
+        Ok(batches.map(|batches| RolloutRow {
+            batches: valid(Some(batches)).unwrap_or_default(),
+            batch: valid(batch).unwrap_or_default(),
             next_batch_ms,
         }))
     }

@@ -254,8 +254,9 @@ macro_rules! from_column {
 from_column! {
     i64: Int(int) => int;
     u64: Int(int) => int.unsigned_abs();
-    // One damaged row must not fail a list: a starting server reads all unfinished jobs at once.
-    u32: Int(int) => int.try_into().unwrap_or_default();
+    // One damaged row must not fail a list: a starting server reads all unfinished jobs at once. All
+    // these are numbers of batches; a run of none that exists must not begin before others.
+    u32: Int(int) => int.try_into().unwrap_or(Self::MAX);
     bool: Int(int) => int != 0;
     JobNumber: Int(int) => Self::from_column(int);
     String: Text(text) => text.into_owned();

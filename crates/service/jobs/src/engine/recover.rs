@@ -102,6 +102,8 @@ impl JobEngine {
             if withdrawn.is_some() {
                 run.phase = RunPhase::Waiting;
             }
+            // a damaged number is one of the last batch, so that no run begins too early
+            run.batch = run.batch.min(rollout.batches());
             run.as_task = fallen_back.contains(run.certname.as_str());
             let index = runs.len();
             match run.phase {

@@ -8,7 +8,7 @@ use ::inventory::{ConfError, PuppetDbConfig};
 use pki::TlsFiles;
 use serde::Deserialize;
 
-use super::tls::client_files;
+use super::tls_files::client_files;
 
 /// An existing PuppetDB. Without this section, agents report their facts to this server.
 #[derive(Clone, Debug, Deserialize)]

@@ -7,7 +7,7 @@ use pki::TlsFiles;
 use reqwest::Url;
 use serde::Deserialize;
 
-use super::tls::client_files;
+use super::tls_files::client_files;
 
 /// The puppetserver from which classes are read.
 #[derive(Clone, Debug, Deserialize)]

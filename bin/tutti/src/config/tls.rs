@@ -1,8 +1,7 @@
 //! `[tls]` of `tutti.toml`: [`TlsSection`].
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use pki::TlsFiles;
 use serde::Deserialize;
 
 /// Certificate files, in Puppet's layout.
@@ -17,27 +16,4 @@ pub(crate) struct TlsSection {
     /// Accept revoked certificates. Explicit, because a missing list would go unnoticed.
     #[serde(default)]
     pub no_crl: bool,
-}
-
-/// The files with which this server connects to another one: its `own` files except for those
-/// that are named.
-pub(super) fn client_files(
-    own: TlsFiles,
-    cacert: Option<&Path>,
-    cert: Option<&Path>,
-    key: Option<&Path>,
-) -> TlsFiles {
-    let mut files = own;
-    if let Some(cert) = cert {
-        cert.clone_into(&mut files.cert);
-    }
-    if let Some(key) = key {
-        key.clone_into(&mut files.key);
-    }
-    if let Some(ca) = cacert {
-        ca.clone_into(&mut files.ca);
-        // The list of another CA does not cover this one's certificates.
-        files.crl = None;
-    }
-    files
 }

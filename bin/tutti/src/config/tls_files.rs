@@ -1,8 +1,9 @@
-//! Certificate files of this server, from `[tls]` and `[ca]`: methods of [`Config`].
+//! Certificate files of this server, from `[tls]` and `[ca]`: methods of [`Config`]; and those with
+//! which it connects to others: [`client_files`].
 //!
 //! Invariant: revocation is never disabled by omission.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pki::TlsFiles;
 
@@ -68,4 +69,27 @@ impl Config {
             );
         }
     }
+}
+
+/// The files with which this server connects to another one: its `own` files except for those
+/// that are named.
+pub(super) fn client_files(
+    own: TlsFiles,
+    cacert: Option<&Path>,
+    cert: Option<&Path>,
+    key: Option<&Path>,
+) -> TlsFiles {
+    let mut files = own;
+    if let Some(cert) = cert {
+        cert.clone_into(&mut files.cert);
+    }
+    if let Some(key) = key {
+        key.clone_into(&mut files.key);
+    }
+    if let Some(ca) = cacert {
+        ca.clone_into(&mut files.ca);
+        // The list of another CA does not cover this one's certificates.
+        files.crl = None;
+    }
+    files
 }

@@ -1,7 +1,7 @@
 //! Events of plan jobs, one sequence over all of them.
 //!
-//! Invariant: a [`PlanEventRow`] is written only while its plan job runs, and its id comes from a
-//! counter that is incremented in the same transaction, so no id is skipped or used again.
+//! Main type: [`PlanEventRow`]. `writing/plan_events.rs` writes them, and no id is skipped or used
+//! again.
 
 use crate::StoreError;
 use crate::rows::row;

@@ -1,4 +1,8 @@
-//! The journal of plans that this server runs itself, as stored: [`PlanStepRow`].
+//! Reads the journal of plans that this server runs itself, and writes the answers to its steps:
+//! [`PlanAnswer`].
+//!
+//! Invariant: a recorded outcome is never overwritten, and nothing is written to a plan job that is
+//! over.
 
 use crate::StoreError;
 use crate::plan_step_row::{PlanStepKey, PlanStepRow, step_columns, steps};

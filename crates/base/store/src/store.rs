@@ -204,7 +204,7 @@ impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let engine = match &*self.engine {
             StoreEngine::Sqlite(sqlite) => sqlite.path().display().to_string(),
-            StoreEngine::Postgres(postgres) => postgres.place().to_owned(),
+            StoreEngine::Postgres(postgres) => postgres.database().to_owned(),
         };
         f.debug_struct("Store")
             .field("engine", &engine)

@@ -218,6 +218,8 @@ impl FromRequestParts<SharedApiContext> for RequestCredentials {
         _: &SharedApiContext,
     ) -> Result<Self, ApiFailure> {
         let pass = parts.extensions.get::<Self>().cloned();
-        pass.ok_or_else(|| ApiError::new(kinds::UNAUTHENTICATED, "no door was passed").into())
+        pass.ok_or_else(|| {
+            ApiError::new(kinds::UNAUTHENTICATED, "the request was not authenticated").into()
+        })
     }
 }

@@ -32,7 +32,7 @@ impl PostgresConnector {
     }
 
     /// Host and name of the database, without user and password.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn describe_database(&self) -> String {
         use tokio_postgres::config::Host;
         let hosts: Vec<String> = self
             .config

@@ -46,7 +46,7 @@ impl PostgresReader {
         settings: &StoreConfig,
     ) -> Result<(Self, mpsc::Sender<WriterMessage>, Option<OlderHistory>), OpenStoreError> {
         let connector = PostgresConnector::from_url(url)?;
-        let place = connector.place();
+        let place = connector.describe_database();
         let (writer, older) =
             Box::pin(PostgresWriter::open(connector.clone(), &place, settings)).await?;
         let pool = pool(connector, &place, settings)?;
@@ -76,7 +76,7 @@ impl PostgresReader {
         settings: &StoreConfig,
     ) -> Result<Self, OpenStoreError> {
         let mut connector = PostgresConnector::from_url(url)?;
-        let place = connector.place();
+        let place = connector.describe_database();
         let config = &mut connector.config;
         let options = config.get_options().unwrap_or_default();
         let options = format!("{options} -c default_transaction_read_only=on");
@@ -95,7 +95,7 @@ impl PostgresReader {
         })
     }
 
-    pub(crate) fn place(&self) -> &str {
+    pub(crate) fn database(&self) -> &str {
         &self.place
     }
 

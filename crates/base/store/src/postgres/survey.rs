@@ -22,7 +22,7 @@ impl PostgresReader {
     /// Surveys the database of a URL in one session, which ends before this returns.
     pub(crate) async fn survey(url: &str) -> Result<DatabaseSurvey, OpenStoreError> {
         let connector = PostgresConnector::from_url(url)?;
-        let place = connector.place();
+        let place = connector.describe_database();
         let connecting = Box::pin(connector.config.connect(connector.tls.clone()));
         let (client, connection) = await_answer_within(POSTGRES_OPEN, connecting)
             .await

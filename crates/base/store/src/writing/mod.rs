@@ -1,8 +1,8 @@
-//! The statements that write jobs, runs and events, with what a job is part of (plans, slots of
-//! schedules), the audit chain, and the data that they are made from.
+//! Statements that write jobs, runs, their events, steps and events of plans, slots of schedules and
+//! audit events, and the data from which they are made.
 //!
-//! The SQL here enforces the invariants: forward only, never out of a terminal state, and no event
-//! without the transition that it records.
+//! Invariant: the SQL moves a job or run only forward, never out of a terminal state, and writes none
+//! of their events without the transition that it records.
 
 pub(crate) mod audit;
 mod changes;

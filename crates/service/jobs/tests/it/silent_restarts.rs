@@ -125,7 +125,7 @@ impl TimedServer {
             thread,
         } = self;
         // In this order: without the blocking task, tokio moves the time of an idle runtime by itself,
-        // and an engine that nobody stopped yet would give its runs up.
+        // and an engine that was not stopped yet would give its runs up.
         drop(advance);
         drop(hold);
         tokio::task::spawn_blocking(|| thread.join().unwrap())

@@ -259,12 +259,8 @@ impl CompileState {
 
     fn accepts(&self, query: &CollectorQuery, resource: &CatalogResource) -> bool {
         match query {
-            CollectorQuery::And(left, right) => {
-                self.accepts(left, resource) && self.accepts(right, resource)
-            }
-            CollectorQuery::Or(left, right) => {
-                self.accepts(left, resource) || self.accepts(right, resource)
-            }
+            CollectorQuery::And(queries) => queries.iter().all(|it| self.accepts(it, resource)),
+            CollectorQuery::Or(queries) => queries.iter().any(|it| self.accepts(it, resource)),
             CollectorQuery::Compare {
                 is_equal: true,
                 attribute,
@@ -314,8 +310,9 @@ impl CompileState {
 /// Values that a query compares a resource with, at most.
 fn comparisons(query: &CollectorQuery) -> usize {
     match query {
-        CollectorQuery::And(left, right) | CollectorQuery::Or(left, right) => {
-            comparisons(left).saturating_add(comparisons(right))
+        CollectorQuery::And(queries) | CollectorQuery::Or(queries) => {
+            let numbers = queries.iter().map(comparisons);
+            numbers.fold(0, usize::saturating_add)
         }
         CollectorQuery::Compare {
             value: Value::Array(values),

@@ -38,12 +38,8 @@ impl ExportedResource {
     #[must_use]
     pub fn is_accepted_by(&self, query: &CollectorQuery) -> bool {
         match query {
-            CollectorQuery::And(left, right) => {
-                self.is_accepted_by(left) && self.is_accepted_by(right)
-            }
-            CollectorQuery::Or(left, right) => {
-                self.is_accepted_by(left) || self.is_accepted_by(right)
-            }
+            CollectorQuery::And(queries) => queries.iter().all(|it| self.is_accepted_by(it)),
+            CollectorQuery::Or(queries) => queries.iter().any(|it| self.is_accepted_by(it)),
             CollectorQuery::Compare {
                 is_equal,
                 attribute,

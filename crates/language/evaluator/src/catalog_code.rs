@@ -73,11 +73,12 @@ pub(crate) struct CollectorNode {
     pub(crate) attributes: Box<[AttributeNode]>,
 }
 
-/// A query of a collector.
+/// A query of a collector. `a or b or c` is one list, so only parentheses make it deep, which the
+/// parser bounds.
 #[derive(Debug)]
 pub(crate) enum CollectorQueryNode {
-    And(Box<CollectorQueryNode>, Box<CollectorQueryNode>),
-    Or(Box<CollectorQueryNode>, Box<CollectorQueryNode>),
+    And(Box<[CollectorQueryNode]>),
+    Or(Box<[CollectorQueryNode]>),
     Compare {
         is_equal: bool,
         attribute: NodeId,

@@ -135,11 +135,11 @@ pub struct CollectorDeclaration {
     pub location: SourceLocation,
 }
 
-/// A query of a collector, with its values.
+/// A query of a collector, with its values. `a or b or c` is one list, so a long query is not deep.
 #[derive(Debug, Clone)]
 pub enum CollectorQuery {
-    And(Box<CollectorQuery>, Box<CollectorQuery>),
-    Or(Box<CollectorQuery>, Box<CollectorQuery>),
+    And(Vec<CollectorQuery>),
+    Or(Vec<CollectorQuery>),
     Compare {
         is_equal: bool,
         attribute: Arc<str>,
@@ -158,7 +158,7 @@ pub struct CatalogRelationship {
 }
 
 /// An operand of a relationship.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RelationshipOperand {
     /// A reference such as `File['/x']` or `Class['x']`.
     Reference(Type),

@@ -67,3 +67,14 @@ pub const WARNED_ONCE_MAX: usize = 100;
 /// Number of variables of one body up to which their list is searched for a name. Comparing twelve
 /// short names takes as long as one look-up in a hash table.
 pub const SEARCHED_VARIABLES_MAX: usize = 12;
+
+/// Maximum length of an absolute path: Linux opens none that is longer.
+pub const PATH_BYTES_MAX: usize = 4096;
+
+/// Number of titles of a resource expression up to which they are compared with each other; of more,
+/// the catalog finds the duplicate.
+pub const SEARCHED_TITLES_MAX: usize = 64;
+
+/// Number of attributes of a resource up to which they are compared with each other. Most resources
+/// have fewer.
+pub const SEARCHED_ATTRIBUTES_MAX: usize = 32;

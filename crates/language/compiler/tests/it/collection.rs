@@ -17,3 +17,13 @@ fn a_realized_resource_that_is_never_declared_is_named() {
     let error = attack("", body).unwrap_err();
     assert!(error.contains("realize"), "{error:.200}");
 }
+
+#[test]
+fn a_query_of_very_many_comparisons_is_not_deep() {
+    let query = "title == 'y' or ".repeat(50_000);
+    let body = format!("@notify {{ 'x': }} Notify<| {query} title == 'x' |>");
+    let compiled = std::thread::Builder::new()
+        .stack_size(1 << 20)
+        .spawn(move || attack("", &body));
+    assert!(compiled.unwrap().join().unwrap().is_ok());
+}

@@ -32,3 +32,13 @@ fn a_metaparameter_that_many_resources_inherit_is_refused() {
     let error = attack(define, body).unwrap_err();
     assert!(error.contains("the catalog is too large"), "{error:.200}");
 }
+
+#[test]
+fn very_many_operands_and_attributes_take_little_time() {
+    let body = "$files = Integer[1, 20000].map |$n| { File[\"/${n}\"] }
+        [] -> $files
+        $some = Hash(Integer[1, 20000].map |$n| { [\"a${n}\", 1] })
+        $others = Hash(Integer[1, 20000].map |$n| { [\"b${n}\", 1] })
+        notify { default: * => $some; 'x': * => $others + { 'a1' => 2 } }";
+    assert!(attack("", body).is_err());
+}

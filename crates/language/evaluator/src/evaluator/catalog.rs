@@ -1,6 +1,7 @@
 //! Expressions that need a catalog: the parts are evaluated here, the effects are those of the
 //! [`CatalogHost`].
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use pcore::{Type, TypeKind, Value};
@@ -16,6 +17,7 @@ use crate::catalog_host::{
     ResourceAttribute, ResourceChange, ResourceDeclaration,
 };
 use crate::code::{LoweredNode, NodeId};
+use crate::defaults::{SEARCHED_ATTRIBUTES_MAX, SEARCHED_TITLES_MAX};
 use crate::error::{EvalResult, EvalUnwind, RUNTIME_ERROR, raise};
 use crate::frame::{CatalogScopeId, VariableFrame};
 use crate::label;
@@ -129,6 +131,7 @@ impl Evaluator<'_> {
             return Ok(evaluated);
         };
         for body in &mut evaluated {
+            self.charge_list(cx, node.at, defaults.len())?;
             body.attributes = with_defaults(&defaults, std::mem::take(&mut body.attributes));
         }
         Ok(evaluated)
@@ -217,6 +220,7 @@ impl Evaluator<'_> {
         is_unique: bool,
     ) -> EvalResult<Vec<ResourceAttribute>> {
         let mut evaluated: Vec<ResourceAttribute> = Vec::with_capacity(attributes.len());
+        let mut names = AttributeNames::default();
         for attribute in attributes {
             let value = self.eval(cx, attribute.value)?;
             if value.as_object().is_some_and(|it| it.elements().is_some()) {
@@ -249,32 +253,12 @@ impl Evaluator<'_> {
                     location,
                 });
             }
-            if is_unique {
-                self.check_attributes(cx, node, &evaluated, first_new)?;
+            if is_unique && let Some(name) = names.find_duplicate(&evaluated, first_new) {
+                let text = format!("The attribute '{name}' has already been set");
+                return Err(self.fail(cx, node.at, "DUPLICATE_ATTRIBUE", text));
             }
         }
         Ok(evaluated)
-    }
-
-    /// Refuses an attribute from `first_new` on that is set before.
-    fn check_attributes(
-        &self,
-        cx: EvalContext<'_>,
-        node: &LoweredNode,
-        attributes: &[ResourceAttribute],
-        first_new: usize,
-    ) -> EvalResult<()> {
-        let (before, new) = attributes.split_at(first_new);
-        let duplicate = new
-            .iter()
-            .find(|attribute| before.iter().any(|it| it.name == attribute.name));
-        match duplicate {
-            None => Ok(()),
-            Some(attribute) => {
-                let text = format!("The attribute '{}' has already been set", attribute.name);
-                Err(self.fail(cx, node.at, "DUPLICATE_ATTRIBUE", text))
-            }
-        }
     }
 
     #[inline(never)]
@@ -393,14 +377,12 @@ impl Evaluator<'_> {
             return Err(self.exhausted_error(&exhausted));
         }
         Ok(match query {
-            CollectorQueryNode::And(left, right) => CollectorQuery::And(
-                Box::new(self.collector_query(cx, left)?),
-                Box::new(self.collector_query(cx, right)?),
-            ),
-            CollectorQueryNode::Or(left, right) => CollectorQuery::Or(
-                Box::new(self.collector_query(cx, left)?),
-                Box::new(self.collector_query(cx, right)?),
-            ),
+            CollectorQueryNode::And(operands) => {
+                CollectorQuery::And(self.collector_queries(cx, operands)?)
+            }
+            CollectorQueryNode::Or(operands) => {
+                CollectorQuery::Or(self.collector_queries(cx, operands)?)
+            }
             CollectorQueryNode::Compare {
                 is_equal,
                 attribute,
@@ -415,25 +397,65 @@ impl Evaluator<'_> {
             }
         })
     }
+
+    fn collector_queries(
+        &mut self,
+        cx: EvalContext<'_>,
+        queries: &[CollectorQueryNode],
+    ) -> EvalResult<Vec<CollectorQuery>> {
+        let queries = queries.iter();
+        queries
+            .map(|query| self.collector_query(cx, query))
+            .collect()
+    }
 }
 
-/// Number of titles of a resource expression up to which they are compared with each other; of more,
-/// the catalog finds the duplicate.
-const SEARCHED_TITLES_MAX: usize = 64;
+/// Names of the attributes before the one that is evaluated. A few are searched in the list itself,
+/// which takes no memory.
+#[derive(Default)]
+struct AttributeNames {
+    names: HashSet<Arc<str>>,
+    /// How many attributes of the list are in `names`.
+    noted: usize,
+}
+
+impl AttributeNames {
+    /// Name of the first attribute from `first_new` on that one before has too.
+    fn find_duplicate<'a>(
+        &mut self,
+        attributes: &'a [ResourceAttribute],
+        first_new: usize,
+    ) -> Option<&'a Arc<str>> {
+        let (before, new) = attributes.split_at(first_new);
+        let mut new = new.iter().map(|it| &it.name);
+        if attributes.len() <= SEARCHED_ATTRIBUTES_MAX {
+            return new.find(|name| before.iter().any(|it| it.name == **name));
+        }
+        let unknown = before[self.noted..].iter();
+        self.names.extend(unknown.map(|it| Arc::clone(&it.name)));
+        self.noted = first_new;
+        new.find(|name| self.names.contains(*name))
+    }
+}
 
 /// The attributes of the `default` body, in their order, with the values of the body, then the
 /// body's other attributes.
 fn with_defaults(
     defaults: &[ResourceAttribute],
-    mut own: Vec<ResourceAttribute>,
+    own: Vec<ResourceAttribute>,
 ) -> Vec<ResourceAttribute> {
+    let mut places = HashMap::with_capacity(own.len());
+    for (index, attribute) in own.iter().enumerate() {
+        places.entry(Arc::clone(&attribute.name)).or_insert(index);
+    }
+    let mut own: Vec<Option<ResourceAttribute>> = own.into_iter().map(Some).collect();
     let mut merged = Vec::with_capacity(defaults.len() + own.len());
     for default in defaults {
-        match own.iter().position(|it| it.name == default.name) {
-            Some(index) => merged.push(own.remove(index)),
-            None => merged.push(default.clone()),
-        }
+        let replacing = places
+            .get(&default.name)
+            .and_then(|index| own[*index].take());
+        merged.push(replacing.unwrap_or_else(|| default.clone()));
     }
-    merged.extend(own);
+    merged.extend(own.into_iter().flatten());
     merged
 }

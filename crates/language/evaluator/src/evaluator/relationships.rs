@@ -1,5 +1,7 @@
 //! Relationships: `->`, `~>`, `<-` and `<~` between resources, references and collectors.
 
+use std::collections::HashSet;
+
 use pcore::{Type, TypeKind, Value};
 use syntax::ast::EdgeOp;
 
@@ -45,6 +47,10 @@ impl Evaluator<'_> {
     }
 
     /// The different operands in a value.
+    #[expect(
+        clippy::mutable_key_type,
+        reason = "a type's hash is that of its parts; only compiled patterns are added later"
+    )]
     fn operands(
         &mut self,
         cx: EvalContext<'_>,
@@ -55,10 +61,12 @@ impl Evaluator<'_> {
             Value::Array(elements) => crate::ruby::flatten(elements),
             single => vec![single.clone()],
         };
+        self.charge_steps(flat.len())?;
+        let mut seen = HashSet::with_capacity(flat.len());
         let mut operands = Vec::with_capacity(flat.len());
         for value in &flat {
             let operand = self.operand(cx, at, value)?;
-            if !operands.contains(&operand) {
+            if seen.insert(operand.clone()) {
                 operands.push(operand);
             }
         }

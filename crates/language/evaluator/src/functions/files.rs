@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pcore::{Binary, Value};
 
 use crate::Evaluator;
+use crate::defaults::PATH_BYTES_MAX;
 use crate::error::{EvalResult, raise};
 use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one, some};
 use crate::host::{CodeOwner, SourceFile};
@@ -43,10 +44,11 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
 
 impl Evaluator<'_> {
     /// Reads a file in `templates/` or `files/` of a module, named `module/path`, or by the
-    /// absolute path that `find_file` returns.
+    /// absolute path that `find_file` returns. In a catalog the absolute path may lead to any folder
+    /// of a module.
     pub(crate) fn module_file(&self, name: &str, folder: &str) -> EvalResult<Option<SourceFile>> {
         let (module, folder, path) = if name.starts_with('/') {
-            match self.of_path(name) {
+            match self.of_path(name, folder) {
                 Some(found) => found,
                 None => return Ok(None),
             }
@@ -73,14 +75,22 @@ impl Evaluator<'_> {
     }
 
     /// Splits an absolute path into a module, a folder of it and the path below; `None` if it leads
-    /// into no module.
-    fn of_path<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str, &'p str)> {
+    /// into no module. A plan records each module that it asks for, so it asks only where the folder
+    /// follows.
+    fn of_path<'p>(&self, path: &'p str, folder: &str) -> Option<(&'p str, &'p str, &'p str)> {
+        if path.len() > PATH_BYTES_MAX {
+            return None;
+        }
+        let takes_any_folder = self.host().catalog().is_some();
         path.match_indices('/').find_map(|(at, _)| {
+            let (found_folder, rest) = path[at + 1..].split_once('/')?;
+            if !takes_any_folder && found_folder != folder {
+                return None;
+            }
             let directory = &path[..at];
             let (_, module) = directory.rsplit_once('/')?;
             let found = self.host().code().module(module)?;
-            let (folder, rest) = path[at + 1..].split_once('/')?;
-            (*found.path == *directory).then_some((module, folder, rest))
+            (*found.path == *directory).then_some((module, found_folder, rest))
         })
     }
 }

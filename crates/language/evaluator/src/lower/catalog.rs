@@ -128,12 +128,8 @@ impl AstLowering {
             }
         };
         Ok(match op {
-            BinaryOp::And => {
-                CollectorQueryNode::And(Box::new(self.query(left)?), Box::new(self.query(right)?))
-            }
-            BinaryOp::Or => {
-                CollectorQueryNode::Or(Box::new(self.query(left)?), Box::new(self.query(right)?))
-            }
+            BinaryOp::And => CollectorQueryNode::And(self.query_operands(id, op)?),
+            BinaryOp::Or => CollectorQueryNode::Or(self.query_operands(id, op)?),
             BinaryOp::Eq | BinaryOp::Ne => CollectorQueryNode::Compare {
                 is_equal: op == BinaryOp::Eq,
                 attribute: self.lower(left)?,
@@ -141,6 +137,32 @@ impl AstLowering {
             },
             other => CollectorQueryNode::Illegal(label::operator_label(other).to_owned()),
         })
+    }
+
+    /// The operands of an operator that is repeated, from the left.
+    fn query_operands(
+        &mut self,
+        id: ExprId,
+        op: BinaryOp,
+    ) -> EvalResult<Box<[CollectorQueryNode]>> {
+        let mut operands = Vec::new();
+        let mut leftmost = id;
+        while let Expr::Binary {
+            op: repeated,
+            left,
+            right,
+        } = self.ast.expr(leftmost)
+            && repeated == op
+        {
+            operands.push(right);
+            leftmost = self.unwind(left);
+        }
+        operands.push(leftmost);
+        operands
+            .into_iter()
+            .rev()
+            .map(|operand| self.query(operand))
+            .collect()
     }
 
     /// Lowers a chain, which leans to the left and may be long, without recursion.

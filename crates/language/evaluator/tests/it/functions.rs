@@ -1,8 +1,14 @@
 //! Core functions. Every expected result is that of real Puppet.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use crate::world::{all, error, evaluator};
 use evaluator::function::{core_docs, core_functions, documentation_faults};
-use evaluator::{CodeMap, LogLevel};
+use evaluator::{
+    CodeMap, CodeModule, CodeOwner, CodeReadError, CodeSource, EvaluationHost, EvaluationLimits,
+    Evaluator, LogLevel, ParseCache, SourceFile, SourceLocation,
+};
 use pcore::Value;
 
 #[test]
@@ -103,4 +109,50 @@ fn examples_of_the_documentation_have_their_outcome() {
         }
     });
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Code that notes the modules that were asked for, as the journal of a plan does.
+#[derive(Default)]
+struct NotedCode {
+    code: CodeMap,
+    asked: RefCell<Vec<String>>,
+}
+
+impl CodeSource for NotedCode {
+    fn module(&self, name: &str) -> Option<CodeModule> {
+        self.asked.borrow_mut().push(name.to_owned());
+        self.code.module(name)
+    }
+
+    fn modules(&self) -> Vec<Arc<str>> {
+        self.code.modules()
+    }
+
+    fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError> {
+        self.code.read(owner, path)
+    }
+}
+
+impl EvaluationHost for NotedCode {
+    fn code(&self) -> &dyn CodeSource {
+        self
+    }
+
+    fn log(&self, _: LogLevel, _: &str, _: &SourceLocation) {}
+}
+
+#[test]
+fn a_plan_asks_only_for_the_module_before_the_folder_of_an_absolute_path() {
+    let host = NotedCode::default();
+    let mut evaluator = Evaluator::new(&host, EvaluationLimits::default(), ParseCache::new());
+    let found = evaluator.evaluate("find_file('/etc/code/modules/m/files/a')", None);
+    assert!(found.is_ok_and(|it| it.is_undef()));
+    let long = format!("find_file('{}')", "/files/".repeat(1_000));
+    assert!(
+        evaluator
+            .evaluate(&long, None)
+            .is_ok_and(|it| it.is_undef())
+    );
+    drop(evaluator);
+    assert_eq!(*host.asked.borrow(), ["m"]);
 }

@@ -20,6 +20,14 @@ pub(super) struct RubyFault {
     pub(super) reason: String,
 }
 
+/// The text that is read to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LexedPart {
+    File,
+    /// Code in `#{}`.
+    Interpolation,
+}
+
 /// The tokens of a file.
 #[derive(Debug, Default)]
 pub(super) struct LexedRuby {
@@ -39,7 +47,7 @@ pub(super) fn lex(source: &str) -> Result<LexedRuby, RubyFault> {
         });
     }
     let mut lexer = Lexer::new(source);
-    lexer.lex_until_end(None)?;
+    lexer.lex_until_end(LexedPart::File)?;
     Ok(LexedRuby {
         tokens: lexer.tokens,
         interpolated: lexer.interpolated,
@@ -60,6 +68,9 @@ pub(super) struct Lexer<'s> {
     pub(super) variables: HashSet<&'s str>,
     /// True between the bars or parentheses of parameters.
     pub(super) in_parameters: bool,
+    /// Place of the code after the last blank region that was passed, and true if it begins with a
+    /// dot. It answers for each line of that region.
+    next_code: Option<(usize, bool)>,
     nesting: usize,
 }
 
@@ -93,6 +104,7 @@ impl<'s> Lexer<'s> {
             heredocs: Vec::new(),
             variables: HashSet::new(),
             in_parameters: false,
+            next_code: None,
             nesting: 0,
         }
     }
@@ -138,17 +150,17 @@ impl<'s> Lexer<'s> {
     }
 
     /// Reads to the end of the text, or past the brace that closes an interpolation.
-    fn lex_until_end(&mut self, interpolation: Option<()>) -> Result<(), RubyFault> {
+    fn lex_until_end(&mut self, part: LexedPart) -> Result<(), RubyFault> {
         let mut braces = 0_usize;
         loop {
             let spaced = self.skip_blanks();
             let Some(next) = self.peek() else {
-                return match interpolation {
-                    Some(()) => self.fault("an interpolation without an end"),
-                    None => Ok(()),
+                return match part {
+                    LexedPart::Interpolation => self.fault("an interpolation without an end"),
+                    LexedPart::File => Ok(()),
                 };
             };
-            if interpolation.is_some() {
+            if part == LexedPart::Interpolation {
                 match next {
                     '{' => braces += 1,
                     '}' if braces == 0 => {
@@ -174,7 +186,7 @@ impl<'s> Lexer<'s> {
         self.nesting += 1;
         let outer = std::mem::take(&mut self.tokens);
         let heredocs = self.heredocs.len();
-        let read = self.lex_until_end(Some(()));
+        let read = self.lex_until_end(LexedPart::Interpolation);
         let inner = std::mem::replace(&mut self.tokens, outer);
         self.interpolated.extend(inner);
         self.nesting -= 1;
@@ -262,7 +274,7 @@ impl<'s> Lexer<'s> {
 
     /// True if no statement ends here: there is none yet, it ends in an operator, or the next line of
     /// code begins with a dot.
-    fn is_continued(&self, had_heredocs: bool) -> bool {
+    fn is_continued(&mut self, had_heredocs: bool) -> bool {
         let Some(last) = self.tokens.last() else {
             return true;
         };
@@ -279,14 +291,29 @@ impl<'s> Lexer<'s> {
         if had_heredocs {
             return false;
         }
-        let rest = self.rest();
-        let code = rest
-            .lines()
-            .map(str::trim_start)
-            .find(|line| !line.is_empty() && !line.starts_with('#'));
-        code.is_some_and(|code| {
-            code.starts_with("&.") || (code.starts_with('.') && !code.starts_with(".."))
-        })
+        self.begins_next_code_with_dot()
+    }
+
+    /// True if the next line of code begins with a dot.
+    fn begins_next_code_with_dot(&mut self) -> bool {
+        if let Some((place, begins)) = self.next_code
+            && self.at <= place
+        {
+            return begins;
+        }
+        let mut place = self.at;
+        for line in self.rest().split_inclusive('\n') {
+            let code = line.trim_start();
+            if !code.is_empty() && !code.starts_with('#') {
+                let is_dot = code.starts_with('.') && !code.starts_with("..");
+                let begins = is_dot || code.starts_with("&.");
+                self.next_code = Some((place, begins));
+                return begins;
+            }
+            place += line.len();
+        }
+        self.next_code = Some((place, false));
+        false
     }
 
     fn operator(&mut self) -> Result<(), RubyFault> {

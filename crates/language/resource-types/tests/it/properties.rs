@@ -142,14 +142,30 @@ fn hostile_files_take_little_time() {
         "lambda { |",
         "é",
     ] {
-        let repeated = piece.repeat(100_000 / piece.len());
-        let inside = format!("Puppet::Type.newtype(:thing) do\n{repeated}\nend\n");
-        for text in [repeated, inside] {
-            let begin = Instant::now();
-            let _ = read_ruby_type("thing", &text, &Empty);
-            let took = begin.elapsed();
-            assert!(took < Duration::from_secs(10), "{piece:?} took {took:?}");
-        }
+        is_read_in_little_time(piece, &piece.repeat(100_000 / piece.len()));
+    }
+}
+
+/// Files of 100 kB in which a far part decides about a near one.
+#[test]
+fn hostile_endings_take_little_time() {
+    let lines = |line: &str| line.repeat(100_000 / line.len());
+    for (name, text) in [
+        ("blank lines before a dot", format!("a = b{}.c", lines("\n"))),
+        ("comments before a dot", format!("a = b\n{}.c", lines("#\n"))),
+    ] {
+        is_read_in_little_time(name, &text);
+    }
+}
+
+/// Fails if quadratic time is spent on a text, or on a type with that body.
+fn is_read_in_little_time(name: &str, text: &str) {
+    let inside = format!("Puppet::Type.newtype(:thing) do\n{text}\nend\n");
+    for text in [text, &inside] {
+        let begin = Instant::now();
+        let _ = read_ruby_type("thing", text, &Empty);
+        let took = begin.elapsed();
+        assert!(took < Duration::from_secs(10), "{name:?} took {took:?}");
     }
 }
 

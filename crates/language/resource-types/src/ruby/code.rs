@@ -46,6 +46,8 @@ pub(super) struct CodeCheck<'f, 's> {
     pub(super) search: LibrarySearch<'f>,
     /// Names of the methods, modules and variables that the file defines.
     pub(super) defined: HashSet<&'s str>,
+    /// Tokens of the last `class << self` that was checked.
+    checked_singleton: Range<usize>,
 }
 
 impl<'f, 's> CodeCheck<'f, 's> {
@@ -70,6 +72,7 @@ impl<'f, 's> CodeCheck<'f, 's> {
             type_name,
             search: LibrarySearch::new(library, type_name),
             defined,
+            checked_singleton: 0..0,
         }
     }
 
@@ -161,10 +164,12 @@ impl<'f, 's> CodeCheck<'f, 's> {
     }
 
     /// Fails if `class << self` replaces a method that decides about attributes.
-    fn check_singleton(&self, class: usize) -> Result<(), RubyFault> {
-        if !self.file.is_operator(class + 1, "<<") {
+    fn check_singleton(&mut self, class: usize) -> Result<(), RubyFault> {
+        let is_checked = self.checked_singleton.contains(&class);
+        if is_checked || !self.file.is_operator(class + 1, "<<") {
             return Ok(());
         }
+        self.checked_singleton = self.file.inside(class);
         for index in self.file.inside(class) {
             let Some(token) = self.file.token(index) else {
                 break;

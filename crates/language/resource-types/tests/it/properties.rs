@@ -153,6 +153,10 @@ fn hostile_endings_take_little_time() {
     for (name, text) in [
         ("blank lines before a dot", format!("a = b{}.c", lines("\n"))),
         ("comments before a dot", format!("a = b\n{}.c", lines("#\n"))),
+        (
+            "nested singletons",
+            format!("{}{}", "class << a\n".repeat(7_000), "end\n".repeat(7_000)),
+        ),
     ] {
         is_read_in_little_time(name, &text);
     }

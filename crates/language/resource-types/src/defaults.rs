@@ -22,6 +22,7 @@ pub const MAX_PARAMETER_TOKENS: usize = 200;
 /// and files that it requires.
 pub const MAX_SEARCHED_FILES: usize = 200;
 
-/// Maximum number of tokens that loops over lists of names may repeat, each body counted once for
-/// each name: it bounds the time for one loop to a tenth of a second.
-pub const MAX_LOOP_TOKENS: usize = 200_000;
+/// Maximum size in bytes of the code that loops over lists of names repeat, each body counted once
+/// for each name: checking a megabyte takes less than a tenth of a second. Real loops repeat some
+/// ten kilobytes.
+pub const MAX_LOOP_BYTES: usize = 1024 * 1024;

@@ -75,6 +75,15 @@ impl<'s> RubyFile<'s> {
         self.token(index).map_or("", |token| self.text_of(token))
     }
 
+    /// Bytes of the source from the first to the last token of a range.
+    pub(super) fn size_of(&self, range: &Range<usize>) -> usize {
+        let last = range.end.checked_sub(1).filter(|last| *last >= range.start);
+        match (self.token(range.start), last.and_then(|it| self.token(it))) {
+            (Some(first), Some(last)) => last.range.end.saturating_sub(first.range.start),
+            _ => 0,
+        }
+    }
+
     pub(super) fn line(&self, index: usize) -> u32 {
         let token = self.token(index).or_else(|| self.lexed.tokens.last());
         token.map_or(1, |token| token.line)

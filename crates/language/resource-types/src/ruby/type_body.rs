@@ -11,7 +11,7 @@ use super::lexer::RubyFault;
 use super::providers::has_provider;
 use super::token::{Keyword, RubyTokenKind};
 use super::words::{DECLARING, find_name};
-use crate::defaults::MAX_LOOP_TOKENS;
+use crate::defaults::MAX_LOOP_BYTES;
 use crate::{ResourceType, ResourceTypeBuilder, ResourceTypeOrigin};
 
 /// Reads a type from the call of `newtype` whose name stands at `call`.
@@ -39,7 +39,7 @@ pub(super) fn read(
         builder: ResourceTypeBuilder::new(check.type_name, ResourceTypeOrigin::Ruby),
         check,
         methods: HashSet::new(),
-        loop_tokens: 0,
+        loop_bytes: 0,
     };
     for statement in block.map_or_else(Vec::new, |block| body.check.file.statements(block)) {
         body.statement(statement)?;
@@ -52,8 +52,8 @@ struct TypeBody<'c, 'f, 's> {
     builder: ResourceTypeBuilder,
     /// Names of the methods that resources of the type have.
     methods: HashSet<&'s str>,
-    /// Number of tokens that loops repeated so far.
-    loop_tokens: usize,
+    /// Size of the code that loops repeated so far.
+    loop_bytes: usize,
 }
 
 impl TypeBody<'_, '_, '_> {
@@ -183,9 +183,9 @@ impl TypeBody<'_, '_, '_> {
         let has_one_variable = file.is_operator(dot + 3, "|")
             && file.kind(dot + 4) == Some(&RubyTokenKind::Identifier)
             && block.start == dot + 6;
-        let repeated = values.len().saturating_mul(block.len());
-        self.loop_tokens = self.loop_tokens.saturating_add(repeated);
-        if !has_one_variable || self.loop_tokens > MAX_LOOP_TOKENS {
+        let repeated = values.len().saturating_mul(file.size_of(&block));
+        self.loop_bytes = self.loop_bytes.saturating_add(repeated);
+        if !has_one_variable || self.loop_bytes > MAX_LOOP_BYTES {
             return self.check.fault(start, "an unusual loop");
         }
         let name = file.text(dot + 4);

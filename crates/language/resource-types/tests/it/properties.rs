@@ -182,6 +182,12 @@ fn loops_are_bounded() {
         read_ruby_type("thing", &text, &Empty),
         StaticReading::NeedsRuby { .. }
     ));
+    let body = format!("newparam(x); y = %w[{}]", "a ".repeat(1_000));
+    let text = format!("Puppet::Type.newtype(:thing) do\n[{names}].each {{ |x| {body} }}\nend");
+    let StaticReading::NeedsRuby { reason, .. } = read_ruby_type("thing", &text, &Empty) else {
+        panic!("read");
+    };
+    assert_eq!(reason, "an unusual loop");
     let files = " ".repeat(2 * 1024 * 1024);
     let StaticReading::NeedsRuby { reason, .. } = read_ruby_type("thing", &files, &Empty) else {
         panic!("read");

@@ -101,6 +101,13 @@ impl<'f, 's> CodeCheck<'f, 's> {
                 return Err(RubyFault { line, reason });
             }
         }
+        for list in [DECLARING, DYNAMIC, DECIDING_VARIABLES] {
+            if let Some(name) = self.file.name_in_heredocs(list) {
+                return self
+                    .file
+                    .fault(0, &format!("`{name}` in a text with interpolations"));
+            }
+        }
         Ok(())
     }
 
@@ -264,9 +271,26 @@ impl<'f, 's> CodeCheck<'f, 's> {
                     let name = self.file.text(at);
                     return self.fault(at, &format!("the variable {name} is used"));
                 }
-                _ => {}
+                Some(_) => self.check_interpolations(at)?,
+                None => {}
             }
             at += 1;
+        }
+        Ok(())
+    }
+
+    /// Fails if code within a literal runs code by a name that is not in sight, or changes a variable
+    /// of the type.
+    fn check_interpolations(&self, at: usize) -> Result<(), RubyFault> {
+        let Some(token) = self.file.token(at) else {
+            return Ok(());
+        };
+        for inner in self.file.interpolated_in(token) {
+            let variable = Some(self.file.text_of(inner));
+            let variable = variable.filter(|it| DECIDING_VARIABLES.contains(it));
+            if let Some(name) = find_name(self.file, inner, DYNAMIC).or(variable) {
+                return self.fault(at, &format!("`{name}` in an interpolation"));
+            }
         }
         Ok(())
     }

@@ -47,6 +47,7 @@ impl Lexer<'_> {
         self.heredocs.push(PendingHeredoc {
             terminator: terminator.to_owned(),
             is_indented,
+            is_interpolated: quote != Some('\''),
         });
         self.advance(length);
         self.push(RubyTokenKind::Text(None), start, line);
@@ -57,7 +58,7 @@ impl Lexer<'_> {
     pub(super) fn heredoc_bodies(&mut self) -> Result<(), RubyFault> {
         let start = self.at;
         for heredoc in std::mem::take(&mut self.heredocs) {
-            let line = self.line;
+            let (line, body) = (self.line, self.at);
             loop {
                 let rest = self.rest();
                 if rest.is_empty() {
@@ -74,6 +75,10 @@ impl Lexer<'_> {
                 if text == heredoc.terminator {
                     break;
                 }
+            }
+            let text = self.source.get(body..self.at).unwrap_or_default();
+            if heredoc.is_interpolated && text.contains("#{") {
+                self.unread.push(body..self.at);
             }
         }
         if self.at > start {

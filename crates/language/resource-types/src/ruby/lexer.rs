@@ -32,10 +32,12 @@ enum LexedPart {
 #[derive(Debug, Default)]
 pub(super) struct LexedRuby {
     pub(super) tokens: Vec<RubyToken>,
-    /// Tokens of the code in `#{}`.
+    /// Tokens of the code in `#{}`, by their place.
     pub(super) interpolated: Vec<RubyToken>,
     /// Texts of more than one line.
     pub(super) documents: Vec<Range<usize>>,
+    /// Texts of heredocs that may run code in `#{}`; that code is not read.
+    pub(super) unread: Vec<Range<usize>>,
 }
 
 /// Reads a file, up to `__END__`.
@@ -48,10 +50,12 @@ pub(super) fn lex(source: &str) -> Result<LexedRuby, RubyFault> {
     }
     let mut lexer = Lexer::new(source);
     lexer.lex_until_end(LexedPart::File)?;
+    lexer.interpolated.sort_by_key(|token| token.range.start);
     Ok(LexedRuby {
         tokens: lexer.tokens,
         interpolated: lexer.interpolated,
         documents: lexer.documents,
+        unread: lexer.unread,
     })
 }
 
@@ -62,6 +66,7 @@ pub(super) struct Lexer<'s> {
     pub(super) tokens: Vec<RubyToken>,
     pub(super) interpolated: Vec<RubyToken>,
     pub(super) documents: Vec<Range<usize>>,
+    pub(super) unread: Vec<Range<usize>>,
     /// Heredocs whose text begins on the next line.
     pub(super) heredocs: Vec<PendingHeredoc>,
     /// Names that were assigned or are parameters, so that `a /b` divides.
@@ -77,6 +82,8 @@ pub(super) struct Lexer<'s> {
 pub(super) struct PendingHeredoc {
     pub(super) terminator: String,
     pub(super) is_indented: bool,
+    /// False if the name of its end stands in single quotes.
+    pub(super) is_interpolated: bool,
 }
 
 /// Operators of more than one character, the longest first.
@@ -101,6 +108,7 @@ impl<'s> Lexer<'s> {
             tokens: Vec::new(),
             interpolated: Vec::new(),
             documents: Vec::new(),
+            unread: Vec::new(),
             heredocs: Vec::new(),
             variables: HashSet::new(),
             in_parameters: false,

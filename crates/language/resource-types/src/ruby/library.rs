@@ -172,6 +172,9 @@ impl<'l> LibrarySearch<'l> {
                 return Err(format!("uses `{name}`"));
             }
         }
+        if let Some(name) = file.name_in_heredocs(DECLARING) {
+            return Err(format!("contains `{name}` in a text with interpolations"));
+        }
         for index in file.all() {
             if let Some(name) = defined_method(&file, index).filter(|it| DECIDING.contains(it)) {
                 return Err(format!("defines `{name}`"));

@@ -41,6 +41,9 @@ fn provides(text: &str, type_name: &str) -> Result<bool, String> {
             return Err(format!("uses `{name}`"));
         }
     }
+    if let Some(name) = file.name_in_heredocs(DECLARING) {
+        return Err(format!("contains `{name}` in a text with interpolations"));
+    }
     let mut calls = 0;
     for statement in file.statements(file.all()) {
         calls += usize::from(is_provide_call(&file, statement, type_name));

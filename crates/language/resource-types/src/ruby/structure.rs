@@ -48,6 +48,25 @@ impl<'s> RubyFile<'s> {
         &self.lexed.interpolated
     }
 
+    /// Tokens of the code in `#{}` within a token.
+    pub(super) fn interpolated_in(&self, token: &RubyToken) -> &[RubyToken] {
+        let interpolated = &self.lexed.interpolated;
+        let place = |offset| interpolated.partition_point(|it| it.range.start < offset);
+        let within = place(token.range.start)..place(token.range.end);
+        interpolated.get(within).unwrap_or_default()
+    }
+
+    /// The first name of the list that a heredoc with `#{}` contains.
+    pub(super) fn name_in_heredocs(&self, list: &[&'static str]) -> Option<&'static str> {
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '@' | '!' | '?');
+        let texts = self.lexed.unread.iter();
+        let mut texts = texts.filter_map(|range| self.source.get(range.clone()));
+        texts.find_map(|text| {
+            let mut words = text.split(|c| !is_part(c));
+            words.find_map(|word| list.iter().find(|it| **it == word).copied())
+        })
+    }
+
     /// Texts of more than one line, with their lines.
     pub(super) fn documents(&self) -> impl Iterator<Item = &'s str> {
         let documents = self.lexed.documents.iter();

@@ -151,8 +151,14 @@ fn hostile_files_take_little_time() {
 fn hostile_endings_take_little_time() {
     let lines = |line: &str| line.repeat(100_000 / line.len());
     for (name, text) in [
-        ("blank lines before a dot", format!("a = b{}.c", lines("\n"))),
-        ("comments before a dot", format!("a = b\n{}.c", lines("#\n"))),
+        (
+            "blank lines before a dot",
+            format!("a = b{}.c", lines("\n")),
+        ),
+        (
+            "comments before a dot",
+            format!("a = b\n{}.c", lines("#\n")),
+        ),
         (
             "nested singletons",
             format!("{}{}", "class << a\n".repeat(7_000), "end\n".repeat(7_000)),

@@ -373,3 +373,17 @@ fn only_paths_below_lib_are_read() {
         assert!(matches!(reading, StaticReading::NeedsRuby { .. }), "{path}");
     }
 }
+
+#[test]
+fn texts_that_run_no_dangerous_code_are_read() {
+    for description in [
+        "<<-'EOT'\n  `newproperty` in #{a} text\nEOT",
+        "<<-EOT\n  the method `newproperty` and send\nEOT",
+        "<<-EOT\n  the value #{DEFAULT} of the options\nEOT",
+        "\"the #{DEFAULT} and send\"",
+    ] {
+        complete(&body(&format!(
+            "DEFAULT = 1\ndesc {description}\nnewparam(:a)"
+        )));
+    }
+}

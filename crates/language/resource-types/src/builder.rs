@@ -1,14 +1,28 @@
 //! Construction of a type by its declarations, in their order: [`ResourceTypeBuilder`].
 //!
-//! Invariant: a built type has Puppet's name variables and title patterns for its origin.
+//! Invariant: a built type has Puppet's name variables and title patterns for its origin, and at most
+//! [`MAX_ATTRIBUTES`] properties and as many parameters.
+
+use std::collections::{HashSet, VecDeque};
 
 use indexmap::IndexMap;
 
+use crate::defaults::MAX_ATTRIBUTES;
 use crate::{ResourceAttributeKind, ResourceType, ResourceTypeOrigin, TitlePattern};
 
 /// A type that Puppet refuses to load.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidResourceType {
+    /// More attributes than [`MAX_ATTRIBUTES`].
+    #[error(
+        "type {name} has {count} properties or parameters, more than {MAX_ATTRIBUTES}: split the type"
+    )]
+    TooManyAttributes {
+        /// Name of the type.
+        name: String,
+        /// Number of properties or parameters, whichever are more.
+        count: usize,
+    },
     /// Several name variables, and nothing that says how a title sets them.
     #[error(
         "type {name} has {count} name variables and no title patterns: add `title_patterns` to the type"
@@ -26,8 +40,10 @@ pub enum InvalidResourceType {
 pub struct ResourceTypeBuilder {
     name: String,
     origin: ResourceTypeOrigin,
-    properties: Vec<DeclaredAttribute>,
-    parameters: Vec<DeclaredAttribute>,
+    properties: VecDeque<DeclaredAttribute>,
+    parameters: VecDeque<DeclaredAttribute>,
+    property_names: HashSet<Box<str>>,
+    parameter_names: HashSet<Box<str>>,
     title_patterns: Option<Vec<TitlePattern>>,
     isomorphic: bool,
 }
@@ -45,8 +61,10 @@ impl ResourceTypeBuilder {
         Self {
             name: name.to_owned(),
             origin,
-            properties: Vec::new(),
-            parameters: Vec::new(),
+            properties: VecDeque::new(),
+            parameters: VecDeque::new(),
+            property_names: HashSet::new(),
+            parameter_names: HashSet::new(),
             title_patterns: None,
             isomorphic: true,
         }
@@ -58,17 +76,19 @@ impl ResourceTypeBuilder {
             name: name.to_owned(),
             is_name_variable: is_name_variable && self.origin == ResourceTypeOrigin::Generated,
         };
+        self.property_names.insert(name.into());
         match (self.origin, name) {
             // Puppet puts it first, wherever a type declares it.
-            (ResourceTypeOrigin::Ruby, "ensure") => self.properties.insert(0, property),
-            _ => self.properties.push(property),
+            (ResourceTypeOrigin::Ruby, "ensure") => self.properties.push_front(property),
+            _ => self.properties.push_back(property),
         }
     }
 
     /// Adds a parameter. In Ruby, `name` is always a name variable.
     pub fn add_parameter(&mut self, name: &str, is_name_variable: bool) {
         let implied = self.origin == ResourceTypeOrigin::Ruby && name == "name";
-        self.parameters.push(DeclaredAttribute {
+        self.parameter_names.insert(name.into());
+        self.parameters.push_back(DeclaredAttribute {
             name: name.to_owned(),
             is_name_variable: is_name_variable || implied,
         });
@@ -77,13 +97,13 @@ impl ResourceTypeBuilder {
     /// True if a property with this name was added.
     #[must_use]
     pub fn has_property(&self, name: &str) -> bool {
-        self.properties.iter().any(|it| it.name == name)
+        self.property_names.contains(name)
     }
 
     /// True if a parameter with this name was added.
     #[must_use]
     pub fn has_parameter(&self, name: &str) -> bool {
-        self.parameters.iter().any(|it| it.name == name)
+        self.parameter_names.contains(name)
     }
 
     /// Replaces the title patterns; without a call, the title sets the only name variable.
@@ -98,6 +118,11 @@ impl ResourceTypeBuilder {
 
     /// The type, or the reason for which Puppet refuses it.
     pub fn build(self) -> Result<ResourceType, InvalidResourceType> {
+        let count = self.properties.len().max(self.parameters.len());
+        if count > MAX_ATTRIBUTES {
+            let name = self.name;
+            return Err(InvalidResourceType::TooManyAttributes { name, count });
+        }
         let declared = self.properties.iter().chain(&self.parameters);
         let mut name_variables: Vec<Box<str>> = Vec::new();
         name_variables.extend(

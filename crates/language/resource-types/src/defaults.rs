@@ -8,7 +8,7 @@ pub const MAX_ATTRIBUTES: usize = 10_000;
 /// type file known has 90 kB.
 pub const MAX_RUBY_BYTES: usize = 1024 * 1024;
 
-/// Maximum nesting of texts in interpolations, and of values in title patterns. Each level takes
+/// Maximum nesting of texts in interpolations. Each level takes
 /// less than a kilobyte of stack; real files nest two or three.
 pub const MAX_RUBY_NESTING: usize = 32;
 

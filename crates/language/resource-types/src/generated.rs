@@ -12,10 +12,12 @@ use ruby_regex::RegexFlags;
 use syntax::ast::{Ast, CallExpr, Expr, ExprId};
 use syntax::{SourceText, SyntaxOptions};
 
-use crate::defaults::MAX_ATTRIBUTES;
 use crate::{
     InvalidResourceType, ResourceType, ResourceTypeBuilder, ResourceTypeOrigin, TitlePattern,
 };
+
+/// Number of arguments that [`TYPE_CLASS`] takes.
+const TYPE_ARGUMENTS: usize = 6;
 
 const TYPE_CLASS: &str = "Puppet::Resource::ResourceType3";
 const ATTRIBUTE_CLASS: &str = "Puppet::Resource::Param";
@@ -80,8 +82,9 @@ impl GeneratedFile<'_> {
         let Some((&name, rest)) = arguments.split_first() else {
             return fault(statement, "the type has no name");
         };
-        if rest.len() > 5 {
-            return fault(statement, "the type has more than six arguments");
+        if arguments.len() > TYPE_ARGUMENTS {
+            let message = format!("the type has more than {TYPE_ARGUMENTS} arguments");
+            return fault(statement, message);
         }
         let name = self.text(name, "the name of the type")?;
         let mut builder = ResourceTypeBuilder::new(name, ResourceTypeOrigin::Generated);
@@ -130,10 +133,6 @@ impl GeneratedFile<'_> {
             return fault(list, "expected an array of attributes");
         };
         let items = self.ast.get(items);
-        if items.len() > MAX_ATTRIBUTES {
-            let message = format!("the type has more than {MAX_ATTRIBUTES} attributes");
-            return fault(list, message);
-        }
         for &item in items {
             let (name, is_name_variable) = self.attribute(item)?;
             add(name, is_name_variable);

@@ -1,7 +1,7 @@
 //! Files beside a type file: those that it requires, and its providers. Main types:
 //! [`RubyLibrary`], [`LibrarySearch`].
 //!
-//! Invariant: each file is searched once, and at most [`MAX_SEARCHED_FILES`] are.
+//! Invariant: each file is searched once, and at most [`MAX_SEARCHED_FILES`] are looked for.
 
 use std::collections::HashSet;
 
@@ -85,6 +85,8 @@ pub(super) struct LibrarySearch<'l> {
     library: &'l dyn RubyLibrary,
     type_name: &'l str,
     seen: HashSet<String>,
+    /// Features that no module has, of those that a module may have.
+    absent: HashSet<String>,
     /// Names of methods and modules that the searched files define.
     defined: HashSet<String>,
 }
@@ -95,6 +97,7 @@ impl<'l> LibrarySearch<'l> {
             library,
             type_name,
             seen: HashSet::new(),
+            absent: HashSet::new(),
             defined: HashSet::new(),
         }
     }
@@ -113,10 +116,7 @@ impl<'l> LibrarySearch<'l> {
                 is_first = false;
                 continue;
             }
-            if self.seen.len() > MAX_SEARCHED_FILES {
-                let reason = format!("the file requires more than {MAX_SEARCHED_FILES} others");
-                return Err(RubyFault { line, reason });
-            }
+            self.check_count(line)?;
             match read_feature(self.library, &feature) {
                 Some(text) => {
                     let found = self.search(&feature, &text, &mut waiting);
@@ -138,10 +138,25 @@ impl<'l> LibrarySearch<'l> {
 
     /// Searches a file that a module may have.
     pub(super) fn search_if_present(&mut self, feature: &str, line: u32) -> Result<(), RubyFault> {
+        if self.seen.contains(feature) || self.absent.contains(feature) {
+            return Ok(());
+        }
         match read_feature(self.library, feature) {
             Some(_) => self.require(feature, line),
-            None => Ok(()),
+            None => {
+                self.absent.insert(feature.to_owned());
+                self.check_count(line)
+            }
         }
+    }
+
+    /// Fails if more files were looked for than [`MAX_SEARCHED_FILES`].
+    fn check_count(&self, line: u32) -> Result<(), RubyFault> {
+        if self.seen.len() + self.absent.len() <= MAX_SEARCHED_FILES {
+            return Ok(());
+        }
+        let reason = format!("the file requires more than {MAX_SEARCHED_FILES} others");
+        Err(RubyFault { line, reason })
     }
 
     /// Another type's file declares attributes of that type.

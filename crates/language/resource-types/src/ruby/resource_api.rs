@@ -2,6 +2,7 @@
 //!
 //! Invariant: keys and the values that decide about attributes are literals.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use ruby_regex::Regex;
@@ -156,8 +157,9 @@ impl CodeCheck<'_, '_> {
             Ok(HashPair { key, value })
         });
         let pairs: Vec<HashPair> = pairs.collect::<Result<_, _>>()?;
-        for (index, pair) in pairs.iter().enumerate() {
-            if pairs.iter().take(index).any(|it| it.key == pair.key) {
+        let mut keys = HashSet::new();
+        for pair in &pairs {
+            if !keys.insert(&pair.key) {
                 return self.fault(pair.value.start, "a key of the definition stands twice");
             }
         }

@@ -111,8 +111,8 @@ pub(super) const DEFERRING: &[&str] = &[
     "validate",
 ];
 
-/// The name in a token that is a method, a symbol or a text: all forms in which code can name a
-/// method.
+/// The names in a token that is a method, a symbol, a key, a text or a list of words: all forms in
+/// which code can name a method.
 pub(super) fn names<'f>(file: &'f RubyFile<'_>, token: &'f RubyToken) -> Vec<&'f str> {
     match &token.kind {
         RubyTokenKind::Identifier => vec![file.text_of(token)],

@@ -96,8 +96,24 @@ fn several_name_variables_need_title_patterns() {
         builder.add_parameter("a", true);
         builder.add_parameter("b", true);
         let error = builder.build().unwrap_err();
-        let InvalidResourceType::TitlePatternsMissing { count, .. } = error;
-        assert_eq!(count, 2);
+        let (name, count) = ("thing".to_owned(), 2);
+        assert_eq!(
+            error,
+            InvalidResourceType::TitlePatternsMissing { name, count }
+        );
+    }
+}
+
+#[test]
+fn types_have_a_limit_of_attributes() {
+    for origin in [ResourceTypeOrigin::Ruby, ResourceTypeOrigin::Generated] {
+        let mut builder = built(origin);
+        for index in 0..=10_000 {
+            builder.add_property(&format!("a{index}"), false);
+            assert!(!builder.has_parameter(&format!("a{index}")));
+        }
+        let error = builder.build().unwrap_err().to_string();
+        assert!(error.contains("has 10001 properties"), "{error}");
     }
 }
 

@@ -160,6 +160,15 @@ fn hostile_endings_take_little_time() {
             format!("a = b\n{}.c", lines("#\n")),
         ),
         (
+            "keys of a hash",
+            format!(
+                "Puppet::ResourceApi.register_type({})",
+                (0..20_000)
+                    .map(|key| format!("a{key}: 1,"))
+                    .collect::<String>()
+            ),
+        ),
+        (
             "nested singletons",
             format!("{}{}", "class << a\n".repeat(7_000), "end\n".repeat(7_000)),
         ),

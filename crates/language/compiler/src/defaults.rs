@@ -35,9 +35,6 @@ pub const ERRORS_MAX: usize = 20;
 /// Log messages that a compilation keeps.
 pub const LOGS_MAX: usize = 1_000;
 
-/// Depth of directories below the providers of a resource type; all modules in the field have one.
-pub const PROVIDER_DEPTH_MAX: usize = 4;
-
 /// Size of one unit of a catalog: an element of a list, a tag, or this many bytes of a text.
 pub const UNIT_BYTES: u64 = 16;
 

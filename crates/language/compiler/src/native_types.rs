@@ -3,13 +3,11 @@
 //! Invariant: a type is read without running Ruby if that is certain, else once by Ruby; without
 //! Ruby it is an error with the place in its file and the remedy.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use evaluator::{CodeOwner, CodeSource, EvalResult, raise};
 use resource_types::{ResourceType, RubyLibrary, StaticReading};
 
-use crate::defaults::PROVIDER_DEPTH_MAX;
 use crate::environment::CompilerEnvironment;
 
 /// Loads a type by its name in lower case. Types that `puppet generate types` wrote come first,
@@ -86,31 +84,11 @@ impl RubyLibrary for CompilerEnvironment {
             };
             let feature = format!("puppet/provider/{type_name}");
             let directory = root.join("lib").join(&feature);
-            self.find_features(&directory, &feature, PROVIDER_DEPTH_MAX, &mut features);
+            let entries = self.code.as_files().entries(&directory);
+            let files = entries.iter().filter(|entry| !entry.is_directory);
+            let stems = files.filter_map(|entry| entry.name.strip_suffix(".rb"));
+            features.extend(stems.map(|stem| format!("{feature}/{stem}")));
         }
         features
-    }
-}
-
-impl CompilerEnvironment {
-    fn find_features(
-        &self,
-        directory: &Path,
-        feature: &str,
-        depth_left: usize,
-        features: &mut Vec<String>,
-    ) {
-        if depth_left == 0 {
-            return;
-        }
-        for entry in self.code.as_files().entries(directory) {
-            let path = directory.join(&entry.name);
-            if entry.is_directory {
-                let feature = format!("{feature}/{}", entry.name);
-                self.find_features(&path, &feature, depth_left - 1, features);
-            } else if let Some(stem) = entry.name.strip_suffix(".rb") {
-                features.push(format!("{feature}/{stem}"));
-            }
-        }
     }
 }

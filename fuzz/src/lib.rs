@@ -1,5 +1,7 @@
 //! The entry functions that the fuzz targets share with the crates' property tests.
 
+#[path = "../../crates/language/compiler/tests/it/entry.rs"]
+mod compiler_entry;
 #[path = "../../crates/code/environments/tests/it/entry.rs"]
 mod environments_entry;
 #[path = "../../crates/language/erb/tests/it/entry.rs"]
@@ -26,6 +28,9 @@ mod resource_types_entry;
 mod ruby_regex_entry;
 #[path = "../../crates/language/syntax/tests/it/entry.rs"]
 mod syntax_entry;
+#[allow(dead_code, reason = "only a part of the tests' world is used here")]
+#[path = "../../crates/language/compiler/tests/it/world.rs"]
+mod world;
 #[path = "../../crates/base/ws/tests/it/entry.rs"]
 mod ws_entry;
 
@@ -127,4 +132,9 @@ pub fn ruby_type(data: &[u8]) {
 /// ERB templates, parsed and rendered.
 pub fn erb_template(data: &[u8]) {
     erb_entry::template(data);
+}
+
+/// Site manifests, compiled to a catalog.
+pub fn catalog(data: &[u8]) {
+    compiler_entry::manifest(data);
 }

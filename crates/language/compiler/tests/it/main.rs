@@ -2,6 +2,8 @@
 #![cfg(test)]
 
 mod collection;
+mod entry;
+mod properties;
 mod recursion;
 mod size;
 mod world;

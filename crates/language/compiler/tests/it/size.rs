@@ -42,3 +42,64 @@ fn very_many_operands_and_attributes_take_little_time() {
         notify { default: * => $some; 'x': * => $others + { 'a1' => 2 } }";
     assert!(attack("", body).is_err());
 }
+
+/// Catalogs with 100,000 of something, each with its least number of resources, or the error.
+#[test]
+fn shapes_of_a_hundred_thousand_end_in_seconds() {
+    for (shape, body, end) in [
+        (
+            "resources of a loop",
+            "Integer[1, 100000].each |$n| { notify { \"n${n}\": } }",
+            Ok(100_000),
+        ),
+        (
+            "titles of a resource",
+            "notify { Array(Integer[1, 100000].map |$n| { \"n${n}\" }): }",
+            Ok(100_000),
+        ),
+        (
+            "keys of create_resources",
+            "create_resources('notify', Hash(Integer[1, 100000].map |$n| { [\"n${n}\", {}] }))",
+            Ok(100_000),
+        ),
+        (
+            "a chain",
+            "Integer[1, 100000].each |$n| { notify { \"n${n}\": } }
+             Integer[2, 100000].each |$n| { Notify[\"n${$n - 1}\"] -> Notify[\"n${n}\"] }",
+            Ok(100_000),
+        ),
+        (
+            "a cycle of 50",
+            "Integer[0, 49].each |$n| { notify { \"n${n}\": require => Notify[\"n${($n + 1) % 50}\"] } }",
+            Ok(50),
+        ),
+        (
+            "a cycle",
+            "Integer[0, 99999].each |$n| { notify { \"n${n}\": require => Notify[\"n${($n + 1) % 100000}\"] } }",
+            Ok(100_000),
+        ),
+        (
+            "nested arrays",
+            "notify { 'x': message => Integer[1, 100000].reduce([]) |$m, $n| { [$m] } }",
+            Err(()),
+        ),
+    ] {
+        let begin = std::time::Instant::now();
+        let environment = crate::world::environment(body);
+        let document = crate::world::compile(&environment, "node");
+        let took = begin.elapsed();
+        println!("{shape}: {took:?}");
+        assert!(took.as_secs() < 60, "{shape} took {took:?}");
+        match (document, end) {
+            (Ok(document), Ok(count)) => {
+                assert!(
+                    document.matches("\"type\":\"Notify\"").count() >= count,
+                    "{shape}"
+                );
+            }
+            (Err(_), Err(())) => {}
+            (Err(error), _) => panic!("{shape}: {error:.300}"),
+            (Ok(_), Err(())) => panic!("{shape} compiles"),
+        }
+    }
+}

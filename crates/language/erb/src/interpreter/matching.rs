@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ruby_regex::{Regex, RegexCaptures, RegexFlags};
 
 use super::Interpreter;
+use crate::defaults::ELEMENTS_MAX;
 use crate::syntax::Block;
 use crate::value::{Eval, MatchGroups, RubyValue, refuse};
 
@@ -34,7 +35,7 @@ impl<'t> Interpreter<'t, '_> {
             Ok(found) => found,
             Err(error) => return refuse(error.to_string()),
         };
-        self.last_match = found.map(|found| Rc::new(groups(&found)));
+        self.last_match = found.map(|found| Rc::new(groups(&found, &text.into())));
         Ok(self.last_match.is_some())
     }
 
@@ -52,7 +53,10 @@ impl<'t> Interpreter<'t, '_> {
         if !self.search(regex, text)? {
             return Ok(RubyValue::Nil);
         }
-        let before = self.last_match.as_ref().map(|it| it.before.chars().count());
+        let before = self
+            .last_match
+            .as_ref()
+            .map(|it| it.before().chars().count());
         Ok(before.map_or(RubyValue::Nil, RubyValue::count))
     }
 
@@ -105,8 +109,8 @@ impl<'t> Interpreter<'t, '_> {
             }
             ("captures", []) => RubyValue::array(groups.groups.iter().skip(1).map(value).collect()),
             ("to_a", []) => RubyValue::array(groups.groups.iter().map(value).collect()),
-            ("pre_match", []) => RubyValue::string(Arc::clone(&groups.before)),
-            ("post_match", []) => RubyValue::string(Arc::clone(&groups.after)),
+            ("pre_match", []) => RubyValue::string(groups.before()),
+            ("post_match", []) => RubyValue::string(groups.after()),
             _ => return Ok(None),
         }))
     }
@@ -128,14 +132,14 @@ impl<'t> Interpreter<'t, '_> {
         let mut last = None;
         for found in regex.matches(text) {
             match found {
-                Ok(found) => last = Some(Rc::new(groups(&found))),
+                Ok(found) => last = Some(found),
                 Err(error) => return refuse(error.to_string()),
             }
             if !is_all {
                 break;
             }
         }
-        self.last_match = last;
+        self.last_match = last.map(|found| Rc::new(groups(&found, &text.into())));
         Ok(())
     }
 
@@ -148,6 +152,7 @@ impl<'t> Interpreter<'t, '_> {
         block: &'t Block,
     ) -> Eval {
         let regex = Self::pattern(pattern)?;
+        let searched: Arc<str> = text.into();
         let mut replaced = String::new();
         let mut copied = 0;
         let mut last = None;
@@ -158,7 +163,7 @@ impl<'t> Interpreter<'t, '_> {
             };
             let span = found.span(0).unwrap_or_default();
             replaced.push_str(text.get(copied..span.start).unwrap_or_default());
-            let groups = Rc::new(groups(&found));
+            let groups = Rc::new(groups(&found, &searched));
             self.last_match = Some(Rc::clone(&groups));
             last = Some(groups);
             let matched = RubyValue::string(found.get(0).unwrap_or_default());
@@ -180,28 +185,31 @@ impl<'t> Interpreter<'t, '_> {
         let mut results = Vec::new();
         for found in regex.matches(text) {
             let found = match found {
-                Ok(found) => groups(&found),
+                Ok(found) => found,
                 Err(error) => return refuse(error.to_string()),
             };
-            let value = |group: &Option<Arc<str>>| {
-                let group = group.clone();
-                group.map_or(RubyValue::Nil, RubyValue::string)
-            };
-            results.push(match found.groups.len() {
-                1 => value(&found.groups[0]),
-                _ => RubyValue::array(found.groups.iter().skip(1).map(value).collect()),
+            let value = |group: Option<&str>| group.map_or(RubyValue::Nil, RubyValue::string);
+            let mut groups = found.iter().map(value);
+            let whole = groups.next().unwrap_or(RubyValue::Nil);
+            let parts: Vec<RubyValue> = groups.collect();
+            results.push(match parts.is_empty() {
+                true => whole,
+                false => RubyValue::array(parts),
             });
+            if results.len() > ELEMENTS_MAX {
+                return refuse("a large array");
+            }
         }
         self.keep_last(&regex, text, true)?;
         super::arrays::bounded(results)
     }
 }
 
-fn groups(found: &RegexCaptures<'_>) -> MatchGroups {
+fn groups(found: &RegexCaptures<'_>, text: &Arc<str>) -> MatchGroups {
     MatchGroups {
         groups: found.iter().map(|group| group.map(Arc::from)).collect(),
-        before: found.text_before().into(),
-        after: found.text_after().into(),
+        text: Arc::clone(text),
+        span: found.span(0).unwrap_or_default(),
     }
 }
 

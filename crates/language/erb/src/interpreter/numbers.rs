@@ -149,7 +149,7 @@ fn integer_method(name: &str, number: i64) -> Eval {
     };
     match name {
         "to_i" | "floor" | "ceil" | "round" | "truncate" => Ok(RubyValue::Int(number)),
-        "to_f" if number.abs() < 1 << 53 =>
+        "to_f" if number.unsigned_abs() < 1 << 53 =>
         {
             #[expect(clippy::cast_precision_loss, reason = "it is exact up to here")]
             Ok(RubyValue::Float(number as f64))

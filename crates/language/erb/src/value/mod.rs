@@ -10,6 +10,7 @@ mod key;
 mod text;
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -63,8 +64,22 @@ pub(crate) enum RubyValue {
 #[derive(Debug)]
 pub(crate) struct MatchGroups {
     pub(crate) groups: Vec<Option<Arc<str>>>,
-    pub(crate) before: Arc<str>,
-    pub(crate) after: Arc<str>,
+    /// The text that was searched, which the matches of one search share.
+    pub(crate) text: Arc<str>,
+    /// Bytes of the text that the match takes.
+    pub(crate) span: Range<usize>,
+}
+
+impl MatchGroups {
+    /// The text before the match.
+    pub(crate) fn before(&self) -> &str {
+        self.text.get(..self.span.start).unwrap_or_default()
+    }
+
+    /// The text after the match.
+    pub(crate) fn after(&self) -> &str {
+        self.text.get(self.span.end..).unwrap_or_default()
+    }
 }
 
 /// A string. `is_shared`: it belongs to the scope or is frozen, and must not change.

@@ -35,6 +35,13 @@ fn deep_nesting_is_refused_and_not_followed() {
 fn long_loops_and_large_values_are_refused() {
     for code in [
         "9223372036854775807.times { |x| x }",
+        "9223372036854775807.times { }",
+        "9223372036854775807.times { |x| }",
+        "9223372036854775807.times(&:to_s)",
+        "1.upto(9223372036854775807) { }",
+        "(-9223372036854775807 - 1).to_f",
+        "(-9223372036854775807 - 1).abs",
+        "(-9223372036854775807 - 1) / -1",
         "(1..9223372036854775807).to_a",
         "'x' * 1000000000",
         "'x'.ljust(1000000000)",
@@ -51,5 +58,24 @@ fn long_loops_and_large_values_are_refused() {
         "a = []; a[1000000000] = 1",
     ] {
         assert_eq!(render(&format!("<%= {code} %>")), None, "{code}");
+    }
+}
+
+/// Searches with as many matches as a long text has letters: quadratic time would be minutes.
+#[test]
+fn many_matches_take_little_time() {
+    for code in [
+        "('x' * 200000).scan(/x/).size",
+        "('x' * 200000).scan('x').size",
+        "('x' * 200000).gsub('x', 'y').size",
+        "('x' * 200000).gsub(/(x)/) { |m| $1 }.size",
+        "('x,' * 200000).split(',').size",
+    ] {
+        let begin = std::time::Instant::now();
+        let rendered = render(&format!("<%= {code} %>"));
+        let took = begin.elapsed();
+        assert!(took.as_secs() < 30, "{code} took {took:?}");
+        println!("{code} {rendered:?} {took:?}");
+        assert!(rendered.is_some(), "{code}");
     }
 }

@@ -7,6 +7,7 @@ use crate::value::{Eval, Interruption, RubyValue, refuse};
 impl<'t> Interpreter<'t, '_> {
     /// Calls a block with the values that a method yields.
     pub(super) fn yield_values(&mut self, block: &'t Block, values: &[RubyValue]) -> Eval {
+        self.count_step()?;
         let (parameters, locals, body, takes_apart) = match block {
             Block::Code {
                 parameters,

@@ -97,11 +97,17 @@ impl<'t, 's> Interpreter<'t, 's> {
         Ok(value)
     }
 
-    fn eval(&mut self, expr: &'t Expr) -> Eval {
+    /// Counts an expression, or a call of a block, which may have none.
+    fn count_step(&mut self) -> Eval<()> {
         self.steps += 1;
         if self.steps > STEPS_MAX || self.depth >= RENDER_DEPTH_MAX {
             return refuse("a long or deeply nested evaluation");
         }
+        Ok(())
+    }
+
+    fn eval(&mut self, expr: &'t Expr) -> Eval {
+        self.count_step()?;
         self.line = expr.line;
         self.depth += 1;
         let value = self.eval_node(&expr.node);

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::Result;
 use cargo_metadata::MetadataCommand;
 
-use crate::{packages, run};
+use crate::{packages, puppet8, run};
 
 /// The figures to measure and their size.
 #[derive(Debug, clap::Args)]
@@ -176,14 +176,14 @@ fn measure_catalogs(programs: &Programs) -> Result<()> {
         return programs.measure("catalog_cost", &[]);
     }
     packages::ensure(packages::MODULES)?;
+    puppet8::ensure()?;
     let site = run::root().join("crates/service/catalogs/examples/site");
     let facts = site.join("facts.json");
     let mut ours = programs.example("catalog_cost");
     ours.arg(&site).arg("node1.example.com").arg(facts);
     run::visible(&mut ours)?;
-    let library = run::root().join("target/oracles/puppet8/usr/lib/ruby/vendor_ruby");
     let mut puppet = Command::new("ruby");
-    puppet.args(["-W0", "-I"]).arg(library);
+    puppet.args(["-W0", "-I"]).arg(puppet8::library_directory());
     puppet.arg(site.join("puppet_cost.rb")).arg(&site);
     run::visible(puppet.args([packages::MODULES_DIRECTORY, "9"]))
 }

@@ -6,6 +6,8 @@
 //!
 //! Invariant: nothing is installed on the machine.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, Result, bail};
 
 use crate::apt::{self, Apt};
@@ -16,8 +18,14 @@ const PACKAGE: &str = "puppet-agent";
 
 /// The directory relative to the workspace, from which `tests/oracles/src/lib.rs` reads it.
 const DIRECTORY: &str = "target/oracles/puppet8";
+const LIBRARY_DIRECTORY: &str = "usr/lib/ruby/vendor_ruby";
 /// The file by which an unpacked package is recognized.
 const LIBRARY: &str = "usr/lib/ruby/vendor_ruby/puppet.rb";
+
+/// The directory of Puppet's library, for `ruby -I`.
+pub(crate) fn library_directory() -> PathBuf {
+    run::root().join(DIRECTORY).join(LIBRARY_DIRECTORY)
+}
 
 /// Ensures that Puppet 8 is unpacked.
 pub(crate) fn ensure() -> Result<()> {

@@ -1,5 +1,7 @@
 //! `cargo xtask resource-types`: writes the table of Puppet's own resource types. Main function:
 //! [`run`].
+//!
+//! Invariant: the table is written only from Puppet's own answers.
 
 use anyhow::Result;
 

@@ -1,4 +1,6 @@
 //! The limits of this crate, with their reasons.
+//!
+//! Invariant: each limit bounds the time or the memory that one type takes.
 
 /// Maximum number of properties, and of parameters, of one type. The largest types known have some
 /// two hundred.

@@ -1,5 +1,7 @@
 //! Expressions that need a catalog: the parts are evaluated here, the effects are those of the
 //! [`CatalogHost`].
+//!
+//! Invariant: the host gets values only; titles and attributes are evaluated before it is called.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -11,7 +11,6 @@ mod arithmetic;
 mod assign;
 mod calls;
 mod catalog;
-mod catalog_code;
 mod closure;
 mod coerce;
 mod collecting;
@@ -19,6 +18,7 @@ mod compare;
 mod conditionals;
 mod entry;
 mod errors;
+mod manifest_bodies;
 mod operators;
 mod relationships;
 mod text;
@@ -36,13 +36,13 @@ use std::sync::Arc;
 use pcore::{Hash, Type, Value};
 
 pub(crate) use self::access::element;
-pub use self::catalog_code::{
-    BuiltInVariables, CatalogBody, Manifest, ManifestClass, ManifestDefinedType, ManifestNode,
-};
 pub(crate) use self::compare::{casecmp, compare as compare_values};
 pub(crate) use self::entry::NamedCall;
 pub use self::entry::{BranchSeed, LoadedPlan, VariableScope};
 pub(crate) use self::errors::node_label;
+pub use self::manifest_bodies::{
+    BuiltInVariables, CatalogBody, Manifest, ManifestClass, ManifestDefinedType, ManifestNode,
+};
 use crate::budget::{EvaluationBudget, StackBudget};
 use crate::code::{LoweredNode, LoweredSignature, LoweredUnit, NodeId, NodeKind};
 use crate::error::{EvalError, EvalResult, EvalUnwind};

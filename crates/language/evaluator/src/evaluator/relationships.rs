@@ -1,4 +1,6 @@
 //! Relationships: `->`, `~>`, `<-` and `<~` between resources, references and collectors.
+//!
+//! Invariant: a relationship is handed to the host with both operands, from source to target.
 
 use std::collections::HashSet;
 

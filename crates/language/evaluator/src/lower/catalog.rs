@@ -1,4 +1,6 @@
 //! Lowering of expressions that need a catalog, and of classes, defined types and node blocks.
+//!
+//! Invariant: nothing is evaluated; an expression keeps its place in the manifest.
 
 use std::sync::Arc;
 

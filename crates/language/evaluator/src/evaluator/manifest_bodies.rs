@@ -331,8 +331,8 @@ impl Evaluator<'_> {
         Ok(types)
     }
 
-    /// Error for parameters that a class or defined type does not accept. `is_metaparameter` tells
-    /// the names that every resource accepts.
+    /// Error for parameters that a class or defined type does not accept. `given` has no
+    /// metaparameters.
     pub fn parameter_mismatch(
         &mut self,
         code: &CatalogBody,

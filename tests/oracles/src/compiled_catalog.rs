@@ -4,15 +4,14 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, Result, bail};
-use catalogs::{EnvironmentFiles, EnvironmentOnDisk, RubyWorkerProvider};
+use catalogs::{CompilerOptions, EnvironmentOnDisk};
 use compiler::{
-    ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm, EnvironmentSettings,
-    ExportSearchError, ExportedResource, ExportedResources,
+    ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm, ExportSearchError,
+    ExportedResource, ExportedResources,
 };
 use evaluator::CollectorQuery;
-use lookup::HieraSettings;
 use pcore::{Hash, Value};
-use ruby_workers::{RubyEnvironment, RubyWorkerSettings, RubyWorkers};
+use ruby_workers::{RubyWorkerSettings, RubyWorkers};
 use serde_json::{Map, Value as Json, json};
 
 use crate::catalog_cases::{CatalogAnswer, CatalogCase, CatalogNode, with_fixed_paths};
@@ -85,29 +84,11 @@ pub fn environment_of(root: &Path, has_storeconfigs: bool) -> Result<CompilerEnv
         &[root.join("library")],
         &root.join("global/hiera.yaml"),
     )?;
-    let ruby = RubyWorkerProvider::new(
-        workers().clone(),
-        RubyEnvironment {
-            name: on_disk.name.clone(),
-            version: root.display().to_string(),
-            directory: directory.clone(),
-            module_directories: on_disk.modulepath.clone(),
-        },
-    );
-    let settings = EnvironmentSettings {
-        name: on_disk.name.clone(),
-        hiera: HieraSettings {
-            global_config: Some(on_disk.hiera_config.clone()),
-            environment_root: Some(directory),
-            plan: false,
-            strict: true,
-        },
-        settings: Vec::new(),
+    Ok(on_disk.into_compiler(CompilerOptions {
+        version: root.display().to_string(),
+        ruby: Some(workers().clone()),
         storeconfigs: has_storeconfigs,
-        ruby: Some(Arc::new(ruby)),
-    };
-    let code = EnvironmentFiles::from_environment(on_disk);
-    Ok(CompilerEnvironment::new(settings, Box::new(code)))
+    }))
 }
 
 /// Ruby processes that all cases share.
@@ -151,6 +132,7 @@ fn node_request(node: &CatalogNode, exports: Option<Vec<Json>>) -> Result<Compil
         code_id: None,
         exports: exports.map(exports_of),
         catalog_uuid: String::new(),
+        interrupt: None,
     })
 }
 

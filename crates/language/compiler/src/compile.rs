@@ -79,6 +79,7 @@ fn run(
     Ok(CompiledCatalog {
         document: CatalogDocument::new(identity, state.catalog),
         logs: state.logs,
+        ruby_calls: state.ruby_calls,
     })
 }
 
@@ -91,7 +92,8 @@ impl Compilation<'_> {
         self.evaluate_node_block(evaluator)?;
         self.add_classified_classes(evaluator)?;
         self.evaluate_generators(evaluator)?;
-        self.finish(evaluator)
+        self.finish(evaluator)?;
+        self.check_interrupt()
     }
 
     fn set_top_variables(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
@@ -180,6 +182,7 @@ impl Compilation<'_> {
     /// Collectors and defined types in turn, until a round changes nothing.
     fn evaluate_generators(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
         for _ in 0..defaults::GENERATOR_ROUNDS_MAX {
+            self.check_interrupt()?;
             let collected = self.evaluate_collectors(evaluator)?;
             let evaluated = self.evaluate_definitions(evaluator)?;
             if !collected && !evaluated {

@@ -53,6 +53,10 @@ impl EvaluationHost for Compilation<'_> {
             .method(files, evaluator, (receiver, name), arguments, block)
     }
 
+    fn breathe(&self) -> EvalResult<()> {
+        self.check_interrupt()
+    }
+
     fn variable(&self, name: &str) -> Option<EvalResult> {
         let (class, variable) = name.rsplit_once("::")?;
         if class == "settings" {

@@ -26,6 +26,7 @@ mod exports;
 mod finish;
 mod functions;
 mod host;
+mod interrupt;
 mod name_cache;
 mod names;
 mod native_types;
@@ -45,7 +46,9 @@ pub use compile::compile;
 pub use environment::{CompilerEnvironment, CompilerSource, EnvironmentSettings};
 pub use error::CompileError;
 pub use exports::{ExportSearchError, ExportedResource, ExportedResources};
+pub use interrupt::CompileInterrupt;
 pub use request::{ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog};
 pub use ruby::{
-    BlockArity, ErbSource, RubyCaller, RubyCode, RubyFunctionKind, RubyProvider, ruby_error,
+    BlockArity, ErbSource, RubyCaller, RubyCalls, RubyCode, RubyFunctionKind, RubyProvider,
+    ruby_error,
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use evaluator::{LogLevel, SourceLocation};
 use pcore::{Hash, Value};
 
-use crate::{CatalogDocument, ExportedResources};
+use crate::{CatalogDocument, CompileInterrupt, ExportedResources, RubyCalls};
 
 /// The node for which a catalog is compiled.
 #[derive(Clone, Default)]
@@ -28,6 +28,8 @@ pub struct CompileRequest {
     /// Exported resources of other nodes; `None` if there is no source of them.
     pub exports: Option<Arc<dyn ExportedResources>>,
     pub catalog_uuid: String,
+    /// Ends the compilation early; `None` if only its own limits end it.
+    pub interrupt: Option<Arc<CompileInterrupt>>,
 }
 
 impl fmt::Debug for CompileRequest {
@@ -51,6 +53,8 @@ pub struct ClassifiedClass {
 pub struct CompiledCatalog {
     pub document: CatalogDocument,
     pub logs: Vec<CompileLog>,
+    /// Code in Ruby that the compilation called.
+    pub ruby_calls: RubyCalls,
 }
 
 /// A message that the manifests or the compiler logged.

@@ -4,8 +4,10 @@
 //! The compiler runs no Ruby itself. Invariant: Ruby code reaches a compilation only through
 //! [`RubyCaller`], in the scope of the call.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use evaluator::{EvalError, EvalResult};
 use pcore::{Hash, Value};
@@ -41,6 +43,21 @@ pub trait RubyCode {
         template: ErbSource<'_>,
         caller: &mut dyn RubyCaller,
     ) -> EvalResult<String>;
+}
+
+/// Calls of Ruby code in a compilation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RubyCalls {
+    /// Number of calls and their total time, by function or template.
+    pub by_name: BTreeMap<String, (u64, Duration)>,
+}
+
+impl RubyCalls {
+    pub(crate) fn add(&mut self, name: &str, time: Duration) {
+        let entry = self.by_name.entry(name.to_owned()).or_default();
+        entry.0 += 1;
+        entry.1 += time;
+    }
 }
 
 /// The interface that a function in Ruby is written for. It decides in which scope the function

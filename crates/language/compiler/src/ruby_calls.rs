@@ -2,6 +2,8 @@
 //!
 //! Invariant: Ruby code reaches a compilation in the scope of the call.
 
+use std::time::Instant;
+
 use evaluator::function::CallArguments;
 use evaluator::{CodeBlock, EvalResult, Evaluator, SourceLocation, VariableScope, raise};
 use pcore::{Hash, Value};
@@ -42,8 +44,10 @@ impl Compilation<'_> {
             location: call.location(),
         };
         let outer = self.ruby_call_site.replace(Some(call.location()));
+        let since = Instant::now();
         let result = ruby.call_function(call.name, &call.arguments, block, &mut caller);
         self.ruby_call_site.replace(outer);
+        self.state().ruby_calls.add(call.name, since.elapsed());
         Some(result)
     }
 
@@ -63,7 +67,14 @@ impl Compilation<'_> {
             block: None,
             location: call.location(),
         };
-        Some(ruby.render_erb(template, &mut caller))
+        let name = match template {
+            ErbSource::Text(_) => "inline template",
+            ErbSource::File(path) => path,
+        };
+        let since = Instant::now();
+        let rendered = ruby.render_erb(template, &mut caller);
+        self.state().ruby_calls.add(name, since.elapsed());
+        Some(rendered)
     }
 }
 

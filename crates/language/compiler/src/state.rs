@@ -14,6 +14,7 @@ use crate::collector::Collector;
 use crate::defaults;
 use crate::environment::{ClassDefinition, DefinedType, ManifestDefinitions};
 use crate::request::CompileLog;
+use crate::ruby::RubyCalls;
 use crate::scope::{CompileScope, ScopeKind, SourceRecord};
 
 /// Attributes for a resource that may not be declared yet.
@@ -56,6 +57,7 @@ pub(crate) struct CompileState {
     pub(crate) registered_manifests: HashSet<usize>,
     pub(crate) site: Arc<[Arc<ManifestDefinitions>]>,
     pub(crate) logs: Vec<CompileLog>,
+    pub(crate) ruby_calls: RubyCalls,
     pub(crate) further_errors: Vec<String>,
 }
 
@@ -99,6 +101,7 @@ impl CompileState {
             registered_manifests: HashSet::new(),
             site: Arc::new([]),
             logs: Vec::new(),
+            ruby_calls: RubyCalls::default(),
             further_errors: Vec::new(),
         }
     }

@@ -12,14 +12,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use catalogs::{EnvironmentFiles, EnvironmentOnDisk, RubyWorkerProvider};
-use compiler::{CompileRequest, CompilerEnvironment, DocumentForm, EnvironmentSettings};
-use lookup::HieraSettings;
+use catalogs::{CompilerOptions, EnvironmentOnDisk};
+use compiler::{CompileRequest, CompilerEnvironment, DocumentForm, RubyCalls};
 use pcore::{Hash, Value};
-use ruby_workers::{RubyEnvironment, RubyWorkerSettings, RubyWorkers};
+use ruby_workers::{RubyWorkerSettings, RubyWorkers};
 
 const ROUNDS: usize = 30;
 
@@ -68,15 +66,6 @@ fn measure(directory: &Path, node: &str, facts: Hash, rounds: usize) -> Result<(
     let on_disk =
         EnvironmentOnDisk::open("production", directory, &base, Path::new("/nonexistent"))
             .map_err(|error| error.to_string())?;
-    let ruby = Arc::new(RubyWorkerProvider::new(
-        RubyWorkers::new(RubyWorkerSettings::default()),
-        RubyEnvironment {
-            name: on_disk.name.clone(),
-            version: "1".to_owned(),
-            directory: on_disk.root.clone(),
-            module_directories: on_disk.modulepath.clone(),
-        },
-    ));
     let request = CompileRequest {
         certname: node.to_owned(),
         facts,
@@ -84,8 +73,12 @@ fn measure(directory: &Path, node: &str, facts: Hash, rounds: usize) -> Result<(
         ..CompileRequest::default()
     };
     let since = Instant::now();
-    let environment = environment(on_disk, Arc::clone(&ruby));
-    let resources = compile(&environment, &request)?;
+    let environment = on_disk.into_compiler(CompilerOptions {
+        version: "1".to_owned(),
+        ruby: Some(RubyWorkers::new(RubyWorkerSettings::default())),
+        storeconfigs: false,
+    });
+    let (resources, ruby_calls) = compile(&environment, &request)?;
     let cold = since.elapsed();
     let mut times: Vec<Duration> = Vec::with_capacity(rounds);
     for _ in 0..rounds {
@@ -117,34 +110,21 @@ fn measure(directory: &Path, node: &str, facts: Hash, rounds: usize) -> Result<(
         f64::from(count) / since.elapsed().as_secs_f64(),
         resident_kilobytes()
     );
-    for (name, (calls, time)) in ruby.calls().by_name {
+    for (name, (calls, time)) in ruby_calls.by_name {
         let each = time.as_secs_f64() * 1e3 / f64::from(u32::try_from(calls).unwrap_or(u32::MAX));
         println!("  {name}: {calls} calls, {each:.2} ms each");
     }
     Ok(())
 }
 
-fn environment(on_disk: EnvironmentOnDisk, ruby: Arc<RubyWorkerProvider>) -> CompilerEnvironment {
-    let settings = EnvironmentSettings {
-        name: on_disk.name.clone(),
-        hiera: HieraSettings {
-            environment_root: Some(on_disk.root.clone()),
-            strict: true,
-            ..HieraSettings::default()
-        },
-        settings: Vec::new(),
-        storeconfigs: false,
-        ruby: Some(ruby),
-    };
-    let code = EnvironmentFiles::from_environment(on_disk);
-    CompilerEnvironment::new(settings, Box::new(code))
-}
-
-fn compile(environment: &CompilerEnvironment, request: &CompileRequest) -> Result<usize, String> {
+fn compile(
+    environment: &CompilerEnvironment,
+    request: &CompileRequest,
+) -> Result<(usize, RubyCalls), String> {
     let compiled = compiler::compile(environment, request).map_err(|error| error.to_string())?;
     let text = compiled.document.to_text(DocumentForm::Rich);
     std::hint::black_box(text.map_err(|error| error.to_string())?);
-    Ok(compiled.document.resource_count())
+    Ok((compiled.document.resource_count(), compiled.ruby_calls))
 }
 
 /// Memory of this process in use, without that of Ruby.

@@ -14,11 +14,11 @@ mod shadow;
 
 pub use comparison::{CatalogDifference, ResourceDifference, compare_catalogs};
 pub use environment::{
-    EnvironmentFiles, EnvironmentOnDisk, EnvironmentReadError, module_directories,
+    CompilerOptions, EnvironmentFiles, EnvironmentOnDisk, EnvironmentReadError, module_directories,
 };
 pub use grouping::{
     CauseGroup, CauseGroups, ChangeGroup, ChangeGroups, DifferenceCause, DifferenceExample,
 };
 pub use many_nodes::{NodeOutcome, compare_nodes};
-pub use ruby::{RubyCalls, RubyWorkerProvider};
+pub use ruby::RubyWorkerProvider;
 pub use shadow::{CatalogOutcome, CatalogQuestion, CatalogRequestError, PuppetserverCatalogs};

@@ -3,10 +3,9 @@
 //! Invariant: a compilation has one session, which is opened at its first call and ends with it.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use compiler::{
     BlockArity, ErbSource, RubyCaller, RubyCode, RubyFunctionKind, RubyProvider, ruby_error,
@@ -28,14 +27,6 @@ pub struct RubyWorkerProvider {
     environment: RubyEnvironment,
     /// The functions that the environment has in Ruby.
     functions: Arc<HashMap<String, RubyFunctionKind>>,
-    calls: Arc<Mutex<RubyCalls>>,
-}
-
-/// Calls of Ruby code by what was called, for `tutti catalog compile --why`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RubyCalls {
-    /// Number of calls and their total time, by function or template.
-    pub by_name: BTreeMap<String, (u64, Duration)>,
 }
 
 impl RubyWorkerProvider {
@@ -59,15 +50,7 @@ impl RubyWorkerProvider {
             workers,
             functions: Arc::new(functions),
             environment,
-            calls: Arc::default(),
         }
-    }
-
-    /// The calls so far.
-    #[must_use]
-    pub fn calls(&self) -> RubyCalls {
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.clone()
     }
 }
 
@@ -77,7 +60,6 @@ impl RubyProvider for RubyWorkerProvider {
             workers: self.workers.clone(),
             environment: self.environment.clone(),
             functions: Arc::clone(&self.functions),
-            calls: Arc::clone(&self.calls),
             session: OnceCell::new(),
         })
     }
@@ -129,7 +111,6 @@ struct WorkerCode {
     workers: RubyWorkers,
     environment: RubyEnvironment,
     functions: Arc<HashMap<String, RubyFunctionKind>>,
-    calls: Arc<Mutex<RubyCalls>>,
     session: OnceCell<RubySession>,
 }
 
@@ -149,13 +130,6 @@ impl WorkerCode {
             Err(error) => raise(error.to_string()),
         }
     }
-
-    fn count(&self, name: &str, since: Instant) {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = calls.by_name.entry(name.to_owned()).or_default();
-        entry.0 += 1;
-        entry.1 += since.elapsed();
-    }
 }
 
 impl RubyCode for WorkerCode {
@@ -172,10 +146,8 @@ impl RubyCode for WorkerCode {
     ) -> EvalResult {
         let session = self.session()?;
         let block = block.map(block_shape);
-        let since = Instant::now();
         let mut callbacks = CallerCallbacks { caller };
         let result = session.call_function(name, arguments, block, &mut callbacks);
-        self.count(name, since);
         result.map_err(failure)
     }
 
@@ -185,14 +157,12 @@ impl RubyCode for WorkerCode {
         caller: &mut dyn RubyCaller,
     ) -> EvalResult<String> {
         let session = self.session()?;
-        let (name, template) = match template {
-            ErbSource::Text(text) => ("inline template", RubyTemplate::Text(text.to_owned())),
-            ErbSource::File(path) => (path, RubyTemplate::File(path.into())),
+        let template = match template {
+            ErbSource::Text(text) => RubyTemplate::Text(text.to_owned()),
+            ErbSource::File(path) => RubyTemplate::File(path.into()),
         };
-        let since = Instant::now();
         let mut callbacks = CallerCallbacks { caller };
         let result = session.render_erb(&template, &mut callbacks);
-        self.count(name, since);
         result.map_err(failure)
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use compiler::{CompileError, CompileLog, DocumentForm};
+use compiler::{CompileError, CompileLog, DocumentForm, RubyCalls};
 use evaluator::LogLevel;
 
-use super::node::{LocalCompiler, NodeOptions};
+use super::node::NodeOptions;
 use super::text;
 use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, say, terminal};
 
@@ -52,7 +52,7 @@ pub(super) fn run(options: &CompileOptions) -> Result<u8, CommandFailure> {
     })?;
     if options.format.print_json(&document) {
         if options.why {
-            print_calls(&compiler);
+            print_calls(&compiled.ruby_calls);
         }
         return Ok(EXIT_SUCCESS);
     }
@@ -70,7 +70,7 @@ pub(super) fn run(options: &CompileOptions) -> Result<u8, CommandFailure> {
         ))
     );
     if options.why {
-        print_calls(&compiler);
+        print_calls(&compiled.ruby_calls);
     }
     Ok(EXIT_SUCCESS)
 }
@@ -104,8 +104,7 @@ pub(super) fn print_logs(logs: &[CompileLog]) {
     }
 }
 
-fn print_calls(compiler: &LocalCompiler) {
-    let calls = compiler.ruby_calls();
+fn print_calls(calls: &RubyCalls) {
     if calls.by_name.is_empty() {
         anstream::eprintln!("Nothing was run in Ruby.");
         return;

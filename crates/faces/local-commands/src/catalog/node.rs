@@ -1,19 +1,15 @@
 //! A node and the code from which its catalog is compiled: [`NodeOptions`], [`LocalCompiler`].
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use catalogs::{
-    CatalogOutcome, EnvironmentFiles, EnvironmentOnDisk, RubyCalls, RubyWorkerProvider,
-};
+use catalogs::{CatalogOutcome, CompilerOptions, EnvironmentOnDisk};
 use clap::builder::NonEmptyStringValueParser;
 use compiler::{
     ClassifiedClass, CompileError, CompileRequest, CompiledCatalog, CompilerEnvironment,
-    DocumentForm, EnvironmentSettings,
+    DocumentForm,
 };
-use lookup::HieraSettings;
 use pcore::{Hash, Value};
-use ruby_workers::{RubyEnvironment, RubyWorkerSettings, RubyWorkers};
+use ruby_workers::{RubyWorkerSettings, RubyWorkers};
 
 use crate::environment::{EnvironmentLocation, facts};
 use cli::CommandFailure;
@@ -41,7 +37,6 @@ pub(crate) struct NodeOptions {
 /// An environment on this machine, ready to compile.
 pub(crate) struct LocalCompiler {
     environment: CompilerEnvironment,
-    ruby: Option<Arc<RubyWorkerProvider>>,
 }
 
 impl NodeOptions {
@@ -89,34 +84,14 @@ fn seconds_of_epoch() -> i64 {
 
 impl LocalCompiler {
     fn new(on_disk: EnvironmentOnDisk, has_ruby: bool) -> Self {
-        let ruby = has_ruby.then(|| {
-            let workers = RubyWorkers::new(RubyWorkerSettings::default());
-            Arc::new(RubyWorkerProvider::new(
-                workers,
-                RubyEnvironment {
-                    name: on_disk.name.clone(),
-                    version: "local".to_owned(),
-                    directory: on_disk.root.clone(),
-                    module_directories: on_disk.modulepath.clone(),
-                },
-            ))
-        });
-        let settings = EnvironmentSettings {
-            name: on_disk.name.clone(),
-            hiera: HieraSettings {
-                global_config: Some(on_disk.hiera_config.clone()),
-                environment_root: Some(on_disk.root.clone()),
-                plan: false,
-                strict: true,
-            },
-            settings: Vec::new(),
-            storeconfigs: false,
-            ruby: ruby.clone().map(|it| it as Arc<dyn compiler::RubyProvider>),
-        };
-        let code = EnvironmentFiles::from_environment(on_disk);
-        Self {
-            environment: CompilerEnvironment::new(settings, Box::new(code)),
+        let ruby = has_ruby.then(|| RubyWorkers::new(RubyWorkerSettings::default()));
+        let options = CompilerOptions {
+            version: "local".to_owned(),
             ruby,
+            storeconfigs: false,
+        };
+        Self {
+            environment: on_disk.into_compiler(options),
         }
     }
 
@@ -132,14 +107,6 @@ impl LocalCompiler {
         let compiled = self.compile(request).map_err(|error| error.to_string())?;
         let document = compiled.document.to_json(DocumentForm::Rich);
         document.map_err(|error| error.to_string())
-    }
-
-    /// Calls of Ruby code so far.
-    pub(crate) fn ruby_calls(&self) -> RubyCalls {
-        self.ruby
-            .as_ref()
-            .map(|ruby| ruby.calls())
-            .unwrap_or_default()
     }
 
     /// Name of the environment.

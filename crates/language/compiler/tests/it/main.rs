@@ -3,6 +3,7 @@
 
 mod collection;
 mod entry;
+mod interrupt;
 mod properties;
 mod recursion;
 mod size;

@@ -1,10 +1,12 @@
 //! An environment in a directory of this machine.
 
+mod compiler_environment;
 mod files;
 mod on_disk;
 mod site_manifests;
 mod text_file;
 
+pub use compiler_environment::CompilerOptions;
 pub use files::EnvironmentFiles;
 pub use on_disk::{EnvironmentOnDisk, module_directories};
 pub use text_file::EnvironmentReadError;

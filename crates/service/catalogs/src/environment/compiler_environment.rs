@@ -1,0 +1,53 @@
+//! An environment on disk as input of the compiler: [`CompilerOptions`].
+//!
+//! Invariant: an environment has Ruby workers of its own name and version only.
+
+use std::sync::Arc;
+
+use compiler::{CompilerEnvironment, EnvironmentSettings, RubyProvider};
+use lookup::HieraSettings;
+use ruby_workers::{RubyEnvironment, RubyWorkers};
+
+use super::{EnvironmentFiles, EnvironmentOnDisk};
+use crate::ruby::RubyWorkerProvider;
+
+/// Options for the compilations of an environment.
+#[derive(Debug, Clone, Default)]
+pub struct CompilerOptions {
+    /// Name of the code version. Ruby workers of one version are never used for another one.
+    pub version: String,
+    /// Ruby for functions, templates and types; `None` refuses them.
+    pub ruby: Option<RubyWorkers>,
+    /// True if resources may be exported and collected.
+    pub storeconfigs: bool,
+}
+
+impl EnvironmentOnDisk {
+    /// The environment, ready for compilations. Its files are read when a compilation needs them.
+    #[must_use]
+    pub fn into_compiler(self, options: CompilerOptions) -> CompilerEnvironment {
+        let CompilerOptions { version, ruby, .. } = options;
+        let ruby = ruby.map(|workers| {
+            let environment = RubyEnvironment {
+                name: self.name.clone(),
+                version,
+                directory: self.root.clone(),
+                module_directories: self.modulepath.clone(),
+            };
+            Arc::new(RubyWorkerProvider::new(workers, environment)) as Arc<dyn RubyProvider>
+        });
+        let settings = EnvironmentSettings {
+            name: self.name.clone(),
+            hiera: HieraSettings {
+                global_config: Some(self.hiera_config.clone()),
+                environment_root: Some(self.root.clone()),
+                plan: false,
+                strict: true,
+            },
+            settings: Vec::new(),
+            storeconfigs: options.storeconfigs,
+            ruby,
+        };
+        CompilerEnvironment::new(settings, Box::new(EnvironmentFiles::from_environment(self)))
+    }
+}

@@ -131,6 +131,7 @@ fn node_request(node: &CatalogNode, exports: Option<Vec<Json>>) -> Result<Compil
         version: Value::Int(0),
         code_id: None,
         exports: exports.map(exports_of),
+        puppetdb_queries: None,
         catalog_uuid: String::new(),
         interrupt: None,
     })

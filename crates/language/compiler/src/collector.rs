@@ -15,6 +15,8 @@ pub(crate) struct Collector {
     pub(crate) collected: IndexSet<ResourceId>,
     /// Resources of other nodes that the collector added to the catalog.
     pub(crate) foreign: Vec<ResourceId>,
+    /// True once resources of other nodes were searched; a collector searches once.
+    pub(crate) is_searched: bool,
 }
 
 #[derive(Debug)]

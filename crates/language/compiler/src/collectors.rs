@@ -65,6 +65,7 @@ impl Compilation<'_> {
             kind,
             collected: IndexSet::new(),
             foreign: Vec::new(),
+            is_searched: false,
         });
         state.active_collectors.push(index);
         index
@@ -112,21 +113,24 @@ impl Compilation<'_> {
         }
         let (type_name, query, scope) = {
             let state = self.state();
-            match &state.collectors[index as usize].kind {
+            let collector = &state.collectors[index as usize];
+            match &collector.kind {
                 CollectorKind::Query {
                     type_name,
                     is_exported: true,
                     query,
                     scope,
                     ..
-                } => (Arc::clone(type_name), query.clone(), *scope),
+                } if !collector.is_searched => (Arc::clone(type_name), query.clone(), *scope),
                 _ => return Ok(()),
             }
         };
         let wanted = (&type_name, query.as_ref());
         let new = self.add_exported_of_others(evaluator, wanted, scope)?;
         let mut state = self.state();
-        state.collectors[index as usize].foreign.extend(new);
+        let collector = &mut state.collectors[index as usize];
+        collector.foreign = new;
+        collector.is_searched = true;
         Ok(())
     }
 

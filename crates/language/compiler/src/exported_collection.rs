@@ -27,6 +27,7 @@ impl Compilation<'_> {
             Ok(found) => found,
             Err(error) => return raise(error.to_string()),
         };
+        evaluator.charge(found.len())?;
         let mut new = Vec::new();
         for resource in found {
             if let Some(known) = self.find_resource(type_name, &resource.title)? {

@@ -34,7 +34,8 @@ pub struct ExportedResource {
 pub struct ExportSearchError(pub String);
 
 impl ExportedResource {
-    /// True if a query of a collector accepts the resource.
+    /// True if a query of a collector accepts the resource. Values are compared as PuppetDB compares
+    /// them: exactly, and a list as a whole.
     #[must_use]
     pub fn is_accepted_by(&self, query: &CollectorQuery) -> bool {
         match query {
@@ -56,8 +57,7 @@ impl ExportedResource {
             }
             "title" => value.as_str() == Some(self.title.as_str()),
             name => match self.parameters.get_str(name) {
-                Some(Value::Array(elements)) => elements.iter().any(|it| it.equals(value)),
-                Some(actual) => actual.equals(value),
+                Some(actual) => actual == value,
                 None => value.is_undef(),
             },
         }

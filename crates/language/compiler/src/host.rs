@@ -24,6 +24,9 @@ impl EvaluationHost for Compilation<'_> {
     }
 
     fn function(&self, name: &str) -> Option<&'static NativeFunction> {
+        if name == functions::PUPPETDB_QUERY.name() && self.request.puppetdb_queries.is_some() {
+            return Some(&functions::PUPPETDB_QUERY);
+        }
         let found = stdlib::function(name)?;
         self.environment.uses_builtin(name).then_some(found)
     }
@@ -37,7 +40,24 @@ impl EvaluationHost for Compilation<'_> {
         evaluator: &mut Evaluator<'_>,
         call: &mut CallArguments<'_>,
     ) -> Option<EvalResult> {
-        functions::run(self, evaluator, call).or_else(|| self.call_ruby(evaluator, call))
+        functions::run(self, evaluator, call)
+            .or_else(|| self.call_ruby(evaluator, call))
+            .or_else(|| {
+                let is_query = call.name == functions::PUPPETDB_QUERY.name();
+                is_query.then(|| Err(functions::unknown_function(call)))
+            })
+    }
+
+    fn run(
+        &self,
+        name: &'static str,
+        evaluator: &mut Evaluator<'_>,
+        call: CallArguments<'_>,
+    ) -> EvalResult {
+        if name == functions::PUPPETDB_QUERY.name() {
+            return functions::puppetdb_query(self, evaluator, &call);
+        }
+        evaluator::raise(format!("the function '{name}' cannot be carried out here"))
     }
 
     fn method(

@@ -32,6 +32,7 @@ mod names;
 mod native_types;
 mod node;
 mod overrides;
+mod puppetdb_queries;
 mod reference;
 mod relationships;
 mod request;
@@ -47,6 +48,7 @@ pub use environment::{CompilerEnvironment, CompilerSource, EnvironmentSettings};
 pub use error::CompileError;
 pub use exports::{ExportSearchError, ExportedResource, ExportedResources};
 pub use interrupt::CompileInterrupt;
+pub use puppetdb_queries::{PuppetdbQueries, PuppetdbQueryError};
 pub use request::{ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog};
 pub use ruby::{
     BlockArity, ErbSource, RubyCaller, RubyCalls, RubyCode, RubyFunctionKind, RubyProvider,

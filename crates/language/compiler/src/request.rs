@@ -6,7 +6,7 @@ use std::sync::Arc;
 use evaluator::{LogLevel, SourceLocation};
 use pcore::{Hash, Value};
 
-use crate::{CatalogDocument, CompileInterrupt, ExportedResources, RubyCalls};
+use crate::{CatalogDocument, CompileInterrupt, ExportedResources, PuppetdbQueries, RubyCalls};
 
 /// The node for which a catalog is compiled.
 #[derive(Clone, Default)]
@@ -27,6 +27,8 @@ pub struct CompileRequest {
     pub code_id: Option<String>,
     /// Exported resources of other nodes; `None` if there is no source of them.
     pub exports: Option<Arc<dyn ExportedResources>>,
+    /// Answers to `puppetdb_query`; `None` if the function is unknown.
+    pub puppetdb_queries: Option<Arc<dyn PuppetdbQueries>>,
     pub catalog_uuid: String,
     /// Ends the compilation early; `None` if only its own limits end it.
     pub interrupt: Option<Arc<CompileInterrupt>>,

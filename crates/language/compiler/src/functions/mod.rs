@@ -6,6 +6,7 @@
 
 mod arity;
 mod classes;
+mod puppetdb;
 mod resources;
 mod stdlib_resources;
 mod tags;
@@ -14,6 +15,7 @@ mod templates;
 use evaluator::function::CallArguments;
 use evaluator::{EvalResult, Evaluator};
 
+pub(crate) use self::puppetdb::{PUPPETDB_QUERY, puppetdb_query, unknown_function};
 pub(crate) use self::resources::create as create_from_hash;
 use crate::compilation::Compilation;
 

@@ -1,4 +1,4 @@
-//! Limits of the files of an environment on disk, and of requests to a puppetserver.
+//! Limits of the files of an environment on disk, and of requests to a puppetserver and PuppetDB.
 
 use std::time::Duration;
 
@@ -28,3 +28,11 @@ pub const ANSWER_EXCERPT: usize = 300;
 /// Nodes without an answer after which no other node is requested: one may be an accident, three are
 /// a server that is away or refuses.
 pub const NO_ANSWERS_MAX: usize = 3;
+
+/// Time in which a thread that compiles waits for an answer of the inventory. The inventory itself ends
+/// a query of PuppetDB after a minute; this is for one that does not run at all.
+pub const QUERY_WAIT_MAX: Duration = Duration::from_secs(90);
+
+/// Number of resources that one collector takes from other nodes: four of each of
+/// 25,000 nodes. Each takes about 1 kB in the catalog.
+pub const EXPORTED_RESOURCES_MAX: usize = 100_000;

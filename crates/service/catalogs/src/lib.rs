@@ -1,12 +1,14 @@
 //! Catalogs of nodes: environments on disk, compilation with Ruby where the code is Ruby, comparison
-//! of catalogs, also of many nodes and with those of a puppetserver. Main types:
-//! [`EnvironmentFiles`], [`RubyWorkerProvider`], [`CatalogDifference`], [`PuppetserverCatalogs`].
+//! of catalogs, also of many nodes and with those of a puppetserver, exported resources. Main types:
+//! [`EnvironmentFiles`], [`RubyWorkerProvider`], [`CatalogDifference`], [`PuppetserverCatalogs`],
+//! [`PuppetdbExports`].
 //!
 //! Invariant: a compilation has Ruby of its own environment version only.
 
 mod comparison;
 pub mod defaults;
 mod environment;
+mod exports;
 mod grouping;
 mod many_nodes;
 mod ruby;
@@ -16,6 +18,7 @@ pub use comparison::{CatalogDifference, ResourceDifference, compare_catalogs};
 pub use environment::{
     CompilerOptions, EnvironmentFiles, EnvironmentOnDisk, EnvironmentReadError, module_directories,
 };
+pub use exports::{InventoryQueries, PuppetdbExports};
 pub use grouping::{
     CauseGroup, CauseGroups, ChangeGroup, ChangeGroups, DifferenceCause, DifferenceExample,
 };

@@ -85,6 +85,17 @@ impl Inventory {
         matches!(&*self.backend, InventoryBackend::Embedded(_))
     }
 
+    /// The URLs of PuppetDB, or `embedded`, for messages.
+    pub fn location(&self) -> String {
+        match &*self.backend {
+            InventoryBackend::PuppetDb(puppetdb) => match puppetdb.get() {
+                Ok(puppetdb) => puppetdb.server_list(),
+                Err(fault) => fault.to_string(),
+            },
+            InventoryBackend::Embedded(_) => "embedded".to_owned(),
+        }
+    }
+
     /// The rows of an answer, on behalf of a user. The number of these queries does not limit the
     /// engine's own queries (all methods below).
     pub async fn query(&self, query: &NodeQuery) -> Result<Vec<Value>, QueryError> {
@@ -313,15 +324,8 @@ fn to_certnames(rows: Vec<Value>) -> Result<Vec<Certname>, QueryError> {
 
 impl fmt::Debug for Inventory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let backend = match &*self.backend {
-            InventoryBackend::PuppetDb(puppetdb) => match puppetdb.get() {
-                Ok(puppetdb) => puppetdb.server_list(),
-                Err(fault) => fault.to_string(),
-            },
-            InventoryBackend::Embedded(_) => "embedded".to_owned(),
-        };
         f.debug_struct("Inventory")
-            .field("backend", &backend)
+            .field("backend", &self.location())
             .finish()
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn run(options: &CompileOptions) -> Result<u8, CommandFailure> {
     let compiler = options.node.compiler(None)?;
     let request = options.node.request(&options.certname)?;
     let since = Instant::now();
-    let compiled = match compiler.compile(&request) {
+    let compiled = match compiler.compile(request) {
         Ok(compiled) => compiled,
         Err(error) => {
             print_error(&error);

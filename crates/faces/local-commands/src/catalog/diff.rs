@@ -80,7 +80,7 @@ impl DiffOptions {
             return Ok(Some(catalog));
         }
         let compiler = self.node.compiler(code)?;
-        match compiler.compile(&self.node.request(name)?) {
+        match compiler.compile(self.node.request(name)?) {
             Ok(compiled) => match compiled.document.to_json(DocumentForm::Rich) {
                 Ok(document) => Ok(Some(document)),
                 Err(error) => Err(CommandFailure::Content {

@@ -50,7 +50,7 @@ pub(super) fn run(options: &ImpactOptions) -> Result<u8, CommandFailure> {
     let compare = |certname: &str| {
         let facts = FactsDirectory(&options.facts_dir).file(certname)?;
         let request = options.node.request_with_facts(certname, Some(&facts))?;
-        let (before, after) = (before.outcome(&request), after.outcome(&request));
+        let (before, after) = (before.outcome(request.clone()), after.outcome(request));
         Ok(NodeOutcome::of(&before, &after))
     };
     compare_nodes(&certnames, worker_number(), compare, |index, outcome| {

@@ -1,17 +1,19 @@
 //! `tutti catalog`: compiles catalogs from the files of this machine, and compares them. Main type:
 //! [`CatalogCommand`].
 //!
-//! It needs neither a server nor Puppet, except for a comparison with a puppetserver; only code in Ruby
-//! needs Ruby with Puppet's library.
+//! It needs neither a server nor Puppet, except for a comparison with a puppetserver and for exported
+//! resources of other nodes, which are in PuppetDB; only code in Ruby needs Ruby with Puppet's library.
 //!
 //! Invariant: nothing is written, and nothing outside of the environment and its modules is read but
-//! the facts, the global Hiera data and what Ruby code reads itself.
+//! the facts, the global Hiera data, PuppetDB and what Ruby code reads itself.
 
+mod client_certificate;
 mod compile;
 mod diff;
 mod impact;
 mod node;
 mod node_facts;
+mod puppetdb;
 mod shadow;
 mod text;
 

@@ -11,6 +11,8 @@ use compiler::{
 use pcore::{Hash, Value};
 use ruby_workers::{RubyWorkerSettings, RubyWorkers};
 
+use super::client_certificate::ClientCertificateOptions;
+use super::puppetdb::PuppetdbConnection;
 use crate::environment::{EnvironmentLocation, facts};
 use cli::CommandFailure;
 
@@ -32,11 +34,17 @@ pub(crate) struct NodeOptions {
     /// Refuse functions and templates in Ruby instead of running Ruby
     #[arg(long)]
     no_ruby: bool,
+    /// Address of a PuppetDB for exported resources of other nodes and for puppetdb_query
+    #[arg(long, value_name = "URL")]
+    puppetdb: Option<String>,
+    #[command(flatten)]
+    pub(super) certificate: ClientCertificateOptions,
 }
 
 /// An environment on this machine, ready to compile.
 pub(crate) struct LocalCompiler {
     environment: CompilerEnvironment,
+    puppetdb: Option<PuppetdbConnection>,
 }
 
 impl NodeOptions {
@@ -46,7 +54,13 @@ impl NodeOptions {
             Some(directory) => self.location.in_directory(directory)?,
             None => self.location.find()?,
         };
-        Ok(LocalCompiler::new(on_disk, !self.no_ruby))
+        let puppetdb = self.puppetdb.as_deref();
+        let puppetdb = puppetdb.map(|url| PuppetdbConnection::new(url, &self.certificate));
+        Ok(LocalCompiler::new(
+            on_disk,
+            !self.no_ruby,
+            puppetdb.transpose()?,
+        ))
     }
 
     /// The request for a node's catalog.
@@ -83,27 +97,36 @@ fn seconds_of_epoch() -> i64 {
 }
 
 impl LocalCompiler {
-    fn new(on_disk: EnvironmentOnDisk, has_ruby: bool) -> Self {
+    fn new(
+        on_disk: EnvironmentOnDisk,
+        has_ruby: bool,
+        puppetdb: Option<PuppetdbConnection>,
+    ) -> Self {
         let ruby = has_ruby.then(|| RubyWorkers::new(RubyWorkerSettings::default()));
         let options = CompilerOptions {
             version: "local".to_owned(),
             ruby,
-            storeconfigs: false,
+            storeconfigs: puppetdb.is_some(),
         };
         Self {
             environment: on_disk.into_compiler(options),
+            puppetdb,
         }
     }
 
+    /// Compiles a catalog, with the PuppetDB of the options.
     pub(crate) fn compile(
         &self,
-        request: &CompileRequest,
+        mut request: CompileRequest,
     ) -> Result<CompiledCatalog, Box<CompileError>> {
-        compiler::compile(&self.environment, request)
+        if let Some(puppetdb) = &self.puppetdb {
+            puppetdb.serve(&mut request);
+        }
+        compiler::compile(&self.environment, &request)
     }
 
     /// The catalog of a node in rich data, or the message of the error.
-    pub(crate) fn outcome(&self, request: &CompileRequest) -> CatalogOutcome {
+    pub(crate) fn outcome(&self, request: CompileRequest) -> CatalogOutcome {
         let compiled = self.compile(request).map_err(|error| error.to_string())?;
         let document = compiled.document.to_json(DocumentForm::Rich);
         document.map_err(|error| error.to_string())

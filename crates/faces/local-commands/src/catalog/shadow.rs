@@ -1,12 +1,11 @@
 //! `tutti catalog shadow`: compares catalogs with those of a puppetserver.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use catalogs::defaults::NO_ANSWERS_MAX;
 use catalogs::{CatalogQuestion, CauseGroups, NodeOutcome, PuppetserverCatalogs, compare_nodes};
 use pcore::Value;
-use pki::TlsFiles;
 use reqwest::Url;
 use tokio::runtime::Runtime;
 
@@ -17,13 +16,6 @@ use crate::environment::facts;
 use cli::{CommandFailure, EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat};
 
 mod report;
-
-/// Directories with the certificates of Puppet on this machine; the first that has one is used.
-const SSL_DIRECTORIES: [&str; 3] = [
-    "/etc/puppetlabs/puppet/ssl",
-    "/var/lib/puppet/ssl",
-    "/etc/puppet/ssl",
-];
 
 /// Arguments of `tutti catalog shadow`.
 #[derive(Debug, clap::Args)]
@@ -50,15 +42,6 @@ pub struct ShadowOptions {
     /// Directory with the facts of each node in NODE.json or NODE.yaml
     #[arg(long, value_name = "DIR", conflicts_with = "facts")]
     facts_dir: Option<PathBuf>,
-    /// Client certificate; that of Puppet on this machine by default
-    #[arg(long, value_name = "FILE", requires = "key")]
-    cert: Option<PathBuf>,
-    /// Private key of the client certificate
-    #[arg(long, value_name = "FILE", requires = "cacert")]
-    key: Option<PathBuf>,
-    /// Certificate of the CA of the puppetserver
-    #[arg(long, value_name = "FILE", requires = "cert")]
-    cacert: Option<PathBuf>,
     #[command(flatten)]
     node: NodeOptions,
     /// Output format
@@ -108,8 +91,11 @@ impl<'o> Shadow<'o> {
             )));
         }
         let usage = |error: &dyn std::error::Error| CommandFailure::Usage(error.to_string());
-        let server = PuppetserverCatalogs::new(options.against.clone(), &options.tls_files()?)
-            .map_err(|error| usage(&error))?;
+        let server = PuppetserverCatalogs::new(
+            options.against.clone(),
+            &options.node.certificate.tls_files()?,
+        )
+        .map_err(|error| usage(&error))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -147,45 +133,7 @@ impl<'o> Shadow<'o> {
         request
             .trusted
             .insert("authenticated", Value::from("remote"));
-        let ours = self.compiler.outcome(&request);
+        let ours = self.compiler.outcome(request);
         Ok(NodeOutcome::of(&theirs, &ours))
     }
-}
-
-impl ShadowOptions {
-    fn tls_files(&self) -> Result<TlsFiles, CommandFailure> {
-        if let (Some(cert), Some(key), Some(ca)) = (&self.cert, &self.key, &self.cacert) {
-            return Ok(TlsFiles {
-                cert: cert.clone(),
-                key: key.clone(),
-                ca: ca.clone(),
-                crl: None,
-            });
-        }
-        let mut found = SSL_DIRECTORIES
-            .iter()
-            .filter_map(|it| puppet_certificate(Path::new(it)));
-        found.next().ok_or_else(|| {
-            CommandFailure::Usage(format!(
-                "none of {} has one certificate with its key; name them with --cert, --key and --cacert",
-                SSL_DIRECTORIES.join(", ")
-            ))
-        })
-    }
-}
-
-/// The certificate in a directory of Puppet; `None` if there is none or more than one.
-fn puppet_certificate(directory: &Path) -> Option<TlsFiles> {
-    let entries = std::fs::read_dir(directory.join("private_keys")).ok()?;
-    let mut keys = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let (Some(key), None) = (keys.next(), keys.next()) else {
-        return None;
-    };
-    let files = TlsFiles {
-        cert: directory.join("certs").join(key.file_name()?),
-        key,
-        ca: directory.join("certs/ca.pem"),
-        crl: None,
-    };
-    (files.cert.is_file() && files.ca.is_file()).then_some(files)
 }

@@ -76,10 +76,10 @@ struct PuppetDbConfFile {
 
 impl PuppetDbConfig {
     /// A configuration with these servers and the default timeouts. `tls` is not used for plain
-    /// `http`.
+    /// `http`, which does not need it.
     pub fn new(
         server_urls: impl IntoIterator<Item = impl AsRef<str>>,
-        tls: TlsFiles,
+        tls: impl Into<Option<TlsFiles>>,
     ) -> Result<Self, ConfError> {
         let urls = server_urls
             .into_iter()
@@ -95,9 +95,16 @@ impl PuppetDbConfig {
                 why: "http and https cannot be mixed".to_owned(),
             });
         }
+        let tls = tls.into().filter(|_| secure);
+        if secure && tls.is_none() {
+            return Err(ConfError::Url {
+                url: first.to_string(),
+                why: "https needs a client certificate".to_owned(),
+            });
+        }
         Ok(Self {
             server_urls: urls,
-            tls: secure.then_some(tls),
+            tls,
             connect_timeout: CONNECT_TIMEOUT,
             read_timeout: READ_TIMEOUT,
             total_timeout: TOTAL_TIMEOUT,

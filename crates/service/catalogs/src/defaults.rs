@@ -36,3 +36,21 @@ pub const QUERY_WAIT_MAX: Duration = Duration::from_secs(90);
 /// Number of resources that one collector takes from other nodes: four of each of
 /// 25,000 nodes. Each takes about 1 kB in the catalog.
 pub const EXPORTED_RESOURCES_MAX: usize = 100_000;
+
+/// Time of one compilation on a server. The steps of a compilation take ten seconds at most, and one
+/// call of Ruby code 30 s; a compilation that calls Ruby code again and again ends here.
+pub const COMPILE_TIME_MAX: Duration = Duration::from_secs(120);
+
+/// Time that a compilation waits for a slot: a fleet of 1,000 nodes with catalogs of 100 ms that asks at
+/// once has its turn within 50 s on two cores.
+pub const QUEUE_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// Compilations that wait for a slot. Each holds the facts of its node, 20 to 100 kB: 100 MB at most.
+pub const COMPILES_WAITING_MAX: usize = 1_000;
+
+/// Compilations that wait for one environment: half of the queue, so that others have room.
+pub const COMPILES_WAITING_EACH_MAX: usize = 500;
+
+/// Versions that are kept ready to compile. Each takes up to 60 MB for an environment of 100 modules:
+/// 600 MB. Ruby workers keep as many versions.
+pub const OPEN_VERSIONS_MAX: usize = 10;

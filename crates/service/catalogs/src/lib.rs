@@ -7,14 +7,21 @@
 
 mod comparison;
 pub mod defaults;
+mod engine;
 mod environment;
 mod exports;
 mod grouping;
 mod many_nodes;
 mod ruby;
 mod shadow;
+mod trusted;
 
 pub use comparison::{CatalogDifference, ResourceDifference, compare_catalogs};
+pub use engine::{
+    CatalogCompiler, CatalogError, CatalogRequest, CatalogSettings, Catalogs, ChosenCompiler,
+    CodeImpactRequest, CompilePriority, CompileQueueFull, CompiledNode, CompilerChoices,
+    ImpactVersion, NodeImpact, NodeMessage, OpenEnvironment,
+};
 pub use environment::{
     CompilerOptions, EnvironmentFiles, EnvironmentOnDisk, EnvironmentReadError, module_directories,
 };
@@ -25,3 +32,4 @@ pub use grouping::{
 pub use many_nodes::{NodeOutcome, compare_nodes};
 pub use ruby::RubyWorkerProvider;
 pub use shadow::{CatalogOutcome, CatalogQuestion, CatalogRequestError, PuppetserverCatalogs};
+pub use trusted::{trusted_data, with_agent_facts};

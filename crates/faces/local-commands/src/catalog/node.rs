@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use catalogs::{CatalogOutcome, CompilerOptions, EnvironmentOnDisk};
+use catalogs::{CatalogOutcome, CompilerOptions, EnvironmentOnDisk, trusted_data};
 use clap::builder::NonEmptyStringValueParser;
 use compiler::{
     ClassifiedClass, CompileError, CompileRequest, CompiledCatalog, CompilerEnvironment,
@@ -81,7 +81,7 @@ impl NodeOptions {
         });
         Ok(CompileRequest {
             certname: certname.to_owned(),
-            trusted: facts::trusted(certname),
+            trusted: trusted_data(certname, "local", None),
             classes: classes.collect(),
             facts,
             version: Value::Int(seconds_of_epoch()),

@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use catalogs::defaults::NO_ANSWERS_MAX;
-use catalogs::{CatalogQuestion, CauseGroups, NodeOutcome, PuppetserverCatalogs, compare_nodes};
+use catalogs::{
+    CatalogQuestion, CauseGroups, NodeOutcome, PuppetserverCatalogs, compare_nodes, trusted_data,
+};
 use pcore::Value;
 use reqwest::Url;
 use tokio::runtime::Runtime;
@@ -12,7 +14,6 @@ use tokio::runtime::Runtime;
 use self::report::{document, print};
 use super::node::{LocalCompiler, NodeOptions};
 use super::node_facts::{FactsDirectory, compared_nodes, worker_number};
-use crate::environment::facts;
 use cli::{CommandFailure, EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat};
 
 mod report;
@@ -129,7 +130,7 @@ impl<'o> Shadow<'o> {
             Ok(theirs) => theirs,
             Err(error) => return Ok(NodeOutcome::NoAnswer(error.to_string())),
         };
-        request.trusted = facts::trusted(self.server.certname());
+        request.trusted = trusted_data(self.server.certname(), "local", None);
         request
             .trusted
             .insert("authenticated", Value::from("remote"));

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use catalogs::{trusted_data, with_agent_facts};
 use pcore::{Hash, Value};
 
 use cli::CommandFailure;
@@ -52,7 +53,7 @@ pub(crate) fn variables(
         (None, Some(Value::Str(name))) => name.to_string(),
         _ => read_host_name(),
     };
-    let trusted = trusted(&certname);
+    let trusted = trusted_data(&certname, "local", None);
     for (name, value) in [
         ("facts", Value::hash(facts.clone())),
         ("trusted", Value::hash(trusted)),
@@ -64,46 +65,15 @@ pub(crate) fn variables(
     variables
 }
 
-/// Trusted data of a node without certificate extensions.
-pub(crate) fn trusted(certname: &str) -> Hash {
-    let (host, domain) = match certname.split_once('.') {
-        Some((host, domain)) => (host, Value::from(domain)),
-        None => (certname, Value::Undef),
-    };
-    [
-        ("authenticated", Value::from("local")),
-        ("certname", Value::from(certname)),
-        ("extensions", Value::hash(Hash::new())),
-        ("hostname", Value::from(host)),
-        ("domain", domain),
-        ("external", Value::hash(Hash::new())),
-    ]
-    .into_iter()
-    .collect()
-}
-
 /// Facts of a node: those of a file, with those that the agent itself adds if the file has none. A
 /// file that `puppet facts find` wrote has them below `values`.
 pub(crate) fn of_node(path: Option<&Path>, certname: &str) -> Result<Hash, CommandFailure> {
     let read = of(path)?;
-    let mut facts = match (read.get_str("name"), read.get_str("values")) {
+    let facts = match (read.get_str("name"), read.get_str("values")) {
         (Some(Value::Str(_)), Some(Value::Hash(values))) => Hash::clone(values),
         _ => read,
     };
-    let version = facts.get_str("puppetversion").cloned();
-    let of_agent = [
-        ("clientcert", Some(Value::from(certname))),
-        ("clientversion", version),
-        ("clientnoop", Some(Value::Bool(false))),
-    ];
-    for (name, value) in of_agent {
-        if let Some(value) = value
-            && facts.get_str(name).is_none()
-        {
-            facts.insert(name, value);
-        }
-    }
-    Ok(facts)
+    Ok(with_agent_facts(facts, certname))
 }
 
 fn read_host_name() -> String {

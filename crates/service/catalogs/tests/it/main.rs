@@ -1,6 +1,10 @@
-//! Exported resources and rows of PuppetDB in catalogs, also from programs that are no PuppetDB.
+//! The engine over directories with code, and catalogs with data of other nodes, also from programs that
+//! are no PuppetDB.
 #![cfg(test)]
 
+mod engine;
 mod fake_puppetdb;
+mod impact;
 mod puppetdb;
 mod site;
+mod world;

@@ -1,0 +1,250 @@
+//! One compilation, here or on a puppetserver: [`CompiledNode`].
+//!
+//! Invariant: the slot belongs to the thread that compiles, so it is free only when the thread is.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use compiler::{CompileInterrupt, CompileLog, CompileRequest, DocumentForm, RubyCalls};
+use environments::EnvironmentName;
+use evaluator::LogLevel;
+use pcore::Value;
+use serde_json::Value as Json;
+
+use super::compiler_choice::ChosenCompiler;
+use super::environment_cache::OpenEnvironment;
+use super::error::CatalogError;
+use super::node_data::CatalogNode;
+use super::queue::CompilePriority;
+use super::slots::CompileSlot;
+use super::{CatalogRequest, Catalogs};
+use crate::defaults::QUEUE_TIME_MAX;
+use crate::shadow::CatalogQuestion;
+
+/// A catalog with the circumstances of its compilation.
+#[derive(Debug)]
+pub struct CompiledNode {
+    pub environment: EnvironmentName,
+    /// Code id of the version; `None` if the environment has no versions.
+    pub code_id: Option<String>,
+    pub compiler: ChosenCompiler,
+    /// The catalog as an agent receives it, with sensitive values in clear.
+    pub catalog: Json,
+    /// Messages of the manifests and of the compiler.
+    pub messages: Vec<NodeMessage>,
+    pub ruby_calls: RubyCalls,
+    /// Time in the queue.
+    pub waited: Duration,
+    /// Time of the compilation, with the time to write the document.
+    pub took: Duration,
+}
+
+/// A message of a compilation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeMessage {
+    /// `notice`, `warning`, `err` or another level of Puppet.
+    pub level: &'static str,
+    pub text: String,
+    /// Place in the code, as Puppet writes it; empty if there is none.
+    pub place: String,
+}
+
+/// Interrupts a compilation whose request ended.
+struct InterruptOnDrop(Arc<CompileInterrupt>);
+
+impl Drop for InterruptOnDrop {
+    fn drop(&mut self) {
+        self.0.interrupt("the request of the catalog ended");
+    }
+}
+
+impl Catalogs {
+    /// Compiles a node here.
+    pub(super) async fn compile_native(
+        &self,
+        node: &CatalogNode,
+        opened: Arc<OpenEnvironment>,
+        priority: CompilePriority,
+        compiler: ChosenCompiler,
+    ) -> Result<CompiledNode, CatalogError> {
+        let (slot, waited) = self.wait_for_slot(&opened.environment, priority).await?;
+        let interrupt = Arc::new(CompileInterrupt::default());
+        let request = self.compile_request(node, &opened, &interrupt);
+        let ends = InterruptOnDrop(Arc::clone(&interrupt));
+        let since = Instant::now();
+        let on_thread = Arc::clone(&opened);
+        let compilations = &self.inner.compilations;
+        let compiling =
+            compilations.spawn_blocking(move || compile_in_slot(&on_thread, &request, slot));
+        let time_max = self.inner.settings.time_max;
+        tokio::pin!(compiling);
+        let compiled = tokio::select! {
+            compiled = &mut compiling => compiled,
+            () = tokio::time::sleep(time_max) => {
+                let seconds = time_max.as_secs_f64();
+                interrupt.interrupt(format!("the compilation took longer than {seconds} s"));
+                compiling.await
+            }
+            () = self.inner.stopping.cancelled() => {
+                interrupt.interrupt("the server is shutting down");
+                compiling.await
+            }
+        };
+        drop(ends);
+        let compiled = compiled.map_err(|error| CatalogError::Defect {
+            certname: node.certname.clone(),
+            cause: error.to_string(),
+        })?;
+        if let Some(code_id) = opened.code_id.as_ref().filter(|_| !opened.is_present()) {
+            return Err(CatalogError::VersionRemoved {
+                environment: opened.environment.clone(),
+                code_id: code_id.clone(),
+            });
+        }
+        let (catalog, logs, ruby_calls) = compiled?;
+        Ok(CompiledNode {
+            environment: opened.environment.clone(),
+            code_id: opened.code_id.clone(),
+            compiler,
+            catalog,
+            messages: logs.iter().map(NodeMessage::from).collect(),
+            ruby_calls,
+            waited,
+            took: since.elapsed(),
+        })
+    }
+
+    /// Waits for a slot, and returns the time that it took.
+    async fn wait_for_slot(
+        &self,
+        environment: &EnvironmentName,
+        priority: CompilePriority,
+    ) -> Result<(CompileSlot, Duration), CatalogError> {
+        let since = Instant::now();
+        let slot = self.inner.slots.acquire(environment, priority);
+        let slot = tokio::select! {
+            slot = tokio::time::timeout(QUEUE_TIME_MAX, slot) => slot,
+            () = self.inner.stopping.cancelled() => return Err(CatalogError::Stopping),
+        };
+        let slot = slot.map_err(|_| CatalogError::WaitedTooLong {
+            seconds: QUEUE_TIME_MAX.as_secs(),
+        })?;
+        Ok((slot.map_err(CatalogError::QueueFull)?, since.elapsed()))
+    }
+
+    fn compile_request(
+        &self,
+        node: &CatalogNode,
+        opened: &OpenEnvironment,
+        interrupt: &Arc<CompileInterrupt>,
+    ) -> CompileRequest {
+        let mut server_facts = self.inner.settings.server_facts.clone();
+        // as in Puppet, these are variables of the top scope too
+        let mut parameters = server_facts.clone();
+        for (name, value) in node.parameters.iter() {
+            parameters.insert(name.clone(), value.clone());
+        }
+        server_facts.insert("environment", Value::from(opened.environment.as_str()));
+        CompileRequest {
+            certname: node.certname.to_string(),
+            facts: node.facts.clone(),
+            trusted: node.trusted.clone(),
+            server_facts,
+            classes: node.classes.clone(),
+            parameters,
+            version: Value::Int(seconds_of_epoch()),
+            code_id: opened.code_id.clone(),
+            exports: self.inner.settings.exports.clone(),
+            puppetdb_queries: self.inner.settings.puppetdb_queries.clone(),
+            catalog_uuid: uuid::Uuid::new_v4().to_string(),
+            interrupt: Some(Arc::clone(interrupt)),
+        }
+    }
+
+    /// Lets the puppetserver of the configuration compile a node.
+    pub(super) async fn compile_on_puppetserver(
+        &self,
+        node: &CatalogNode,
+        environment: &EnvironmentName,
+        request: &CatalogRequest,
+        compiler: ChosenCompiler,
+    ) -> Result<CompiledNode, CatalogError> {
+        let certname = node.certname.clone();
+        let cause = "the configuration names no [puppetserver]".to_owned();
+        let Some(puppetserver) = &self.inner.settings.puppetserver else {
+            return Err(CatalogError::Defect { certname, cause });
+        };
+        if request.code_id.is_some() {
+            let reason = compiler.reason;
+            return Err(CatalogError::OnlyLive { certname, reason });
+        }
+        let (slot, waited) = self.wait_for_slot(environment, request.priority).await?;
+        let question = CatalogQuestion {
+            certname: certname.to_string(),
+            environment: environment.to_string(),
+            facts: node.reported_facts.clone(),
+        };
+        let since = Instant::now();
+        let answer = tokio::select! {
+            answer = puppetserver.catalog(&question) => answer,
+            () = self.inner.stopping.cancelled() => return Err(CatalogError::Stopping),
+        };
+        drop(slot);
+        let outcome = answer.map_err(CatalogError::Puppetserver)?;
+        let catalog = outcome.map_err(CatalogError::PuppetserverCompile)?;
+        let code_id = catalog["code_id"].as_str().map(str::to_owned);
+        Ok(CompiledNode {
+            environment: environment.clone(),
+            code_id,
+            compiler,
+            catalog,
+            messages: Vec::new(),
+            ruby_calls: RubyCalls::default(),
+            waited,
+            took: since.elapsed(),
+        })
+    }
+}
+
+type CatalogOfThread = (Json, Vec<CompileLog>, RubyCalls);
+
+/// Compiles on the current thread, and frees the slot at the end.
+fn compile_in_slot(
+    opened: &OpenEnvironment,
+    request: &CompileRequest,
+    slot: CompileSlot,
+) -> Result<CatalogOfThread, CatalogError> {
+    let compiled = compiler::compile(&opened.compiler, request).map_err(CatalogError::Compile)?;
+    let document = compiled.document.to_json(DocumentForm::Rich);
+    drop(slot);
+    let document = document.map_err(|error| CatalogError::Document {
+        certname: request.certname.clone(),
+        cause: error.to_string(),
+    })?;
+    Ok((document, compiled.logs, compiled.ruby_calls))
+}
+
+fn seconds_of_epoch() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    i64::try_from(now.unwrap_or_default().as_secs()).unwrap_or(i64::MAX)
+}
+
+impl From<&CompileLog> for NodeMessage {
+    fn from(log: &CompileLog) -> Self {
+        let level = match log.level {
+            LogLevel::Debug => "debug",
+            LogLevel::Info => "info",
+            LogLevel::Notice => "notice",
+            LogLevel::Warning => "warning",
+            LogLevel::Err => "err",
+            LogLevel::Alert => "alert",
+            LogLevel::Emerg => "emerg",
+            LogLevel::Crit => "crit",
+        };
+        Self {
+            level,
+            text: log.message.clone(),
+            place: log.location.to_string(),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Environments that are ready to compile, one for each code version: [`EnvironmentCache`].
+//!
+//! Invariants: a version is opened once while it is used, so all its compilations share what was
+//! read; an environment without versions is opened for each request, because its files may change.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use compiler::CompilerEnvironment;
+use environments::EnvironmentName;
+
+/// An open environment. Its version's directory is in use as long as this exists.
+#[derive(Debug)]
+pub struct OpenEnvironment {
+    pub environment: EnvironmentName,
+    /// Code id of the version; `None` if the files may change at any time.
+    pub code_id: Option<String>,
+    pub(super) directory: PathBuf,
+    pub compiler: CompilerEnvironment,
+}
+
+impl OpenEnvironment {
+    /// True if the directory is still there. A version is removed by renaming its directory, so an
+    /// environment that is present now was complete until now.
+    pub(super) fn is_present(&self) -> bool {
+        self.directory.is_dir()
+    }
+}
+
+/// The environments that were used last.
+#[derive(Debug)]
+pub(super) struct EnvironmentCache {
+    /// The most recently used one comes last.
+    open: Mutex<Vec<Arc<OpenEnvironment>>>,
+    versions_max: usize,
+}
+
+impl EnvironmentCache {
+    pub(super) fn new(versions_max: usize) -> Self {
+        Self {
+            open: Mutex::default(),
+            versions_max,
+        }
+    }
+
+    /// The environment of a version, if it is open.
+    pub(super) fn get(&self, directory: &std::path::Path) -> Option<Arc<OpenEnvironment>> {
+        let mut open = self.lock();
+        let index = open.iter().position(|it| it.directory == directory)?;
+        let found = open.remove(index);
+        open.push(Arc::clone(&found));
+        Some(found)
+    }
+
+    /// Keeps an environment, and returns the one to use: another thread may have opened the same.
+    pub(super) fn insert(&self, opened: OpenEnvironment) -> Arc<OpenEnvironment> {
+        if let Some(known) = self.get(&opened.directory) {
+            return known;
+        }
+        let opened = Arc::new(opened);
+        if opened.code_id.is_some() {
+            let mut open = self.lock();
+            open.retain(|it| it.is_present());
+            let excess = (open.len() + 1).saturating_sub(self.versions_max);
+            open.drain(..excess);
+            open.push(Arc::clone(&opened));
+        }
+        opened
+    }
+
+    /// Versions that compilations use now, as environment and code id.
+    pub(super) fn versions_in_use(&self) -> Vec<String> {
+        let open = self.lock();
+        // The list itself is one owner.
+        let used = open.iter().filter(|it| Arc::strong_count(it) > 1);
+        used.filter_map(|it| it.code_id.clone()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<OpenEnvironment>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::{EnvironmentCache, OpenEnvironment};
+    use crate::environment::{CompilerOptions, EnvironmentOnDisk};
+
+    fn environment(directory: &Path, code_id: Option<&str>) -> OpenEnvironment {
+        let on_disk = EnvironmentOnDisk {
+            name: "production".to_owned(),
+            root: directory.to_owned(),
+            modulepath: Vec::new(),
+            hiera_config: directory.join("hiera.yaml"),
+        };
+        OpenEnvironment {
+            environment: "production".parse().unwrap(),
+            code_id: code_id.map(str::to_owned),
+            directory: directory.to_owned(),
+            compiler: on_disk.into_compiler(CompilerOptions::default()),
+        }
+    }
+
+    #[test]
+    fn the_least_recently_used_version_is_closed() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = EnvironmentCache::new(2);
+        let paths = ["a", "b", "c"].map(|name| root.path().join(name));
+        for path in &paths {
+            std::fs::create_dir(path).unwrap();
+        }
+        let a = cache.insert(environment(&paths[0], Some("a")));
+        cache.insert(environment(&paths[1], Some("b")));
+        assert!(Arc::ptr_eq(&a, &cache.get(&paths[0]).unwrap()));
+        assert!(Arc::ptr_eq(
+            &a,
+            &cache.insert(environment(&paths[0], Some("a")))
+        ));
+        cache.insert(environment(&paths[2], Some("c")));
+        assert!(cache.get(&paths[1]).is_none());
+        assert_eq!(cache.versions_in_use(), ["a"]);
+        drop(a);
+        assert!(cache.versions_in_use().is_empty());
+    }
+
+    #[test]
+    fn directories_that_change_and_versions_that_were_removed_are_not_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = EnvironmentCache::new(4);
+        cache.insert(environment(root.path(), None));
+        assert!(cache.get(root.path()).is_none());
+        let removed = root.path().join("removed");
+        std::fs::create_dir(&removed).unwrap();
+        let opened = cache.insert(environment(&removed, Some("a")));
+        std::fs::remove_dir(&removed).unwrap();
+        assert!(!opened.is_present());
+        cache.insert(environment(root.path(), Some("b")));
+        assert!(cache.get(&removed).is_none());
+    }
+}

@@ -1,0 +1,73 @@
+//! Errors of the engine: [`CatalogError`].
+
+use classifier::{FactSourceError, GroupConflict};
+use compiler::CompileError;
+use environments::{CodeError, EnvironmentName};
+use error_causes::chain;
+use pcp::Certname;
+
+use super::queue::CompileQueueFull;
+use crate::environment::EnvironmentReadError;
+use crate::shadow::CatalogRequestError;
+
+/// Reason that there is no catalog of a node.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// The code of the node cannot be compiled.
+    #[error(transparent)]
+    Compile(Box<CompileError>),
+    /// A puppetserver compiled the node, and reports this error.
+    #[error("{0}")]
+    PuppetserverCompile(String),
+    /// The catalog has a value that no agent can read.
+    #[error("the catalog of {certname} cannot be written: {cause}")]
+    Document { certname: String, cause: String },
+    #[error(
+        "no facts of {certname} are known; run Puppet or a task on it once, or give facts with the request"
+    )]
+    NoFacts { certname: Certname },
+    #[error("{}", chain(.0))]
+    FactSource(#[source] FactSourceError),
+    #[error("the node groups of {} contradict each other; `tutti node-group classify` shows how", .0.certname)]
+    Classification(Box<GroupConflict>),
+    /// The environment that a node group or the agent names is no valid name.
+    #[error("the environment of {certname}, from {origin}, has no valid name: {name:?}")]
+    EnvironmentName {
+        certname: Certname,
+        name: String,
+        origin: &'static str,
+    },
+    #[error(transparent)]
+    Code(CodeError),
+    #[error("the environment {environment} cannot be read: {}", chain(.source))]
+    Environment {
+        environment: EnvironmentName,
+        source: EnvironmentReadError,
+    },
+    #[error(transparent)]
+    QueueFull(CompileQueueFull),
+    #[error(
+        "no compilation could begin within {seconds} s, because others run; try again later, or raise \
+         catalogs.concurrent_compiles"
+    )]
+    WaitedTooLong { seconds: u64 },
+    #[error(
+        "the version {code_id} of {environment} was removed while it was compiled; compile another one"
+    )]
+    VersionRemoved {
+        environment: EnvironmentName,
+        code_id: String,
+    },
+    /// The configuration chooses a puppetserver, and another version than the live one is requested.
+    #[error(
+        "{certname} is compiled by a puppetserver ({reason}), which compiles only the live version"
+    )]
+    OnlyLive { certname: Certname, reason: String },
+    #[error(transparent)]
+    Puppetserver(CatalogRequestError),
+    #[error("the server is shutting down")]
+    Stopping,
+    /// A defect of this program.
+    #[error("the compilation of {certname} ended unexpectedly: {cause}")]
+    Defect { certname: Certname, cause: String },
+}

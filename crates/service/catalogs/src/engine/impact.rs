@@ -1,0 +1,126 @@
+//! Changes of the catalogs of nodes between two versions of the code: [`CodeImpactRequest`].
+//!
+//! Invariant: a node whose catalogs cannot be compared is reported with the reason, and does not
+//! keep the others from being compared.
+
+use std::sync::Arc;
+
+use environments::EnvironmentName;
+use futures_util::stream::{self, StreamExt as _};
+use pcp::Certname;
+
+use super::Catalogs;
+use super::compiler_choice::CatalogCompiler;
+use super::environment_cache::OpenEnvironment;
+use super::error::CatalogError;
+use super::node_data::CatalogNode;
+use super::queue::CompilePriority;
+use crate::grouping::ChangeGroups;
+use crate::many_nodes::NodeOutcome;
+use crate::shadow::CatalogOutcome;
+
+/// A version of an environment.
+#[derive(Debug, Clone)]
+pub struct ImpactVersion {
+    pub environment: EnvironmentName,
+    /// Code id; `None` for the live version.
+    pub code_id: Option<String>,
+}
+
+/// Two versions that are compared for nodes.
+#[derive(Debug, Clone)]
+pub struct CodeImpactRequest {
+    pub before: ImpactVersion,
+    pub after: ImpactVersion,
+    pub nodes: Vec<Certname>,
+}
+
+/// The changes of nodes.
+#[derive(Debug)]
+pub struct NodeImpact {
+    /// Code ids of the two versions; `None` if an environment has no versions.
+    pub code_ids: (Option<String>, Option<String>),
+    pub groups: ChangeGroups,
+}
+
+impl Catalogs {
+    /// Compiles nodes with two versions and groups them by the changes.
+    ///
+    /// # Errors
+    /// One of the versions cannot be opened, or the engine is busy or stops.
+    pub async fn impact(&self, request: &CodeImpactRequest) -> Result<NodeImpact, CatalogError> {
+        let open = |version: &ImpactVersion| {
+            let (environment, code_id) = (version.environment.clone(), version.code_id.clone());
+            async move { self.environment(&environment, code_id.as_deref()).await }
+        };
+        let before = open(&request.before).await?;
+        let after = open(&request.after).await?;
+        let concurrent = self.inner.settings.concurrent_compiles.max(1);
+        let outcomes = stream::iter(request.nodes.iter().enumerate())
+            .map(|(index, certname)| {
+                let (before, after) = (&before, &after);
+                async move { (index, self.compare_versions(certname, before, after).await) }
+            })
+            .buffer_unordered(concurrent);
+        let mut outcomes = std::pin::pin!(outcomes);
+        let mut groups = ChangeGroups::default();
+        while let Some((index, outcome)) = outcomes.next().await {
+            groups.add(index, request.nodes[index].as_str(), &outcome?);
+        }
+        let code_ids = (before.code_id.clone(), after.code_id.clone());
+        Ok(NodeImpact { code_ids, groups })
+    }
+
+    async fn compare_versions(
+        &self,
+        certname: &Certname,
+        before: &Arc<OpenEnvironment>,
+        after: &Arc<OpenEnvironment>,
+    ) -> Result<NodeOutcome, CatalogError> {
+        let chosen = self.compiler_of(certname, &after.environment);
+        if chosen.compiler == CatalogCompiler::Puppetserver {
+            return Ok(NodeOutcome::NoAnswer(format!(
+                "not compared: a puppetserver compiles it ({})",
+                chosen.reason
+            )));
+        }
+        let node = match CatalogNode::read(&self.inner.classifier, certname, None).await {
+            Ok(node) => node,
+            Err(
+                error @ (CatalogError::NoFacts { .. }
+                | CatalogError::Classification(_)
+                | CatalogError::EnvironmentName { .. }),
+            ) => return Ok(NodeOutcome::NoAnswer(without_name(&error, certname))),
+            Err(error) => return Err(error),
+        };
+        let before = self.outcome(&node, before).await?;
+        let after = self.outcome(&node, after).await?;
+        Ok(NodeOutcome::of(&before, &after))
+    }
+
+    async fn outcome(
+        &self,
+        node: &CatalogNode,
+        opened: &Arc<OpenEnvironment>,
+    ) -> Result<CatalogOutcome, CatalogError> {
+        let compiled = self.compile_native(
+            node,
+            Arc::clone(opened),
+            CompilePriority::Background,
+            Default::default(),
+        );
+        match compiled.await {
+            Ok(compiled) => Ok(Ok(compiled.catalog)),
+            Err(CatalogError::Compile(error)) => Ok(Err(error.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The message of an error without the name of the node, so that nodes with the same error are one
+/// group.
+fn without_name(error: &CatalogError, certname: &Certname) -> String {
+    let message = error.to_string();
+    let message = message.replace(&format!(" of {certname}"), "");
+    format!("not compared: {message}")
+}

@@ -1,0 +1,306 @@
+//! The engine that compiles catalogs for a server: [`Catalogs`].
+//!
+//! It finds the facts and the classification of a node, the compiler that the configuration chooses,
+//! and the version of the code, waits for a slot, and compiles within the limits of time and memory.
+//!
+//! Invariants: no more compilations run than there are slots; a compilation whose request ended, or
+//! that takes too long, is interrupted and keeps its slot until it has ended; a catalog is never
+//! given for a version that was removed meanwhile.
+
+mod compile;
+mod compiler_choice;
+mod environment_cache;
+mod error;
+mod impact;
+mod node_data;
+mod queue;
+mod slots;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use classifier::Classifier;
+use compiler::{ExportedResources, PuppetdbQueries};
+use environments::{CodeReader, CodeVersion, EnvironmentName};
+use pcore::Hash;
+use pcp::Certname;
+use ruby_workers::RubyWorkers;
+use serde_json::{Map, Value as Json};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use self::environment_cache::EnvironmentCache;
+use self::node_data::CatalogNode;
+use self::queue::QueueBounds;
+use self::slots::CompileSlots;
+use crate::defaults::{
+    COMPILE_TIME_MAX, COMPILES_WAITING_EACH_MAX, COMPILES_WAITING_MAX, OPEN_VERSIONS_MAX,
+};
+use crate::environment::{CompilerOptions, EnvironmentOnDisk, module_directories};
+use crate::shadow::PuppetserverCatalogs;
+
+pub use self::compile::{CompiledNode, NodeMessage};
+pub use self::compiler_choice::{CatalogCompiler, ChosenCompiler, CompilerChoices};
+pub use self::environment_cache::OpenEnvironment;
+pub use self::error::CatalogError;
+pub use self::impact::{CodeImpactRequest, ImpactVersion, NodeImpact};
+pub use self::queue::{CompilePriority, CompileQueueFull};
+
+/// Settings of the engine.
+pub struct CatalogSettings {
+    /// The directory that holds `environments`, for `$codedir` in `environment.conf`.
+    pub codedir: PathBuf,
+    /// The directories of `$basemodulepath`.
+    pub base_modules: Vec<PathBuf>,
+    /// The `hiera.yaml` of the global layer, which need not exist.
+    pub hiera_config: PathBuf,
+    /// Compilations that run at the same time; at least one.
+    pub concurrent_compiles: usize,
+    /// Time of one compilation, without its time in the queue.
+    pub time_max: Duration,
+    /// Ruby for functions, templates and types; `None` refuses them.
+    pub ruby: Option<RubyWorkers>,
+    pub choices: CompilerChoices,
+    /// The puppetserver of nodes that it compiles.
+    pub puppetserver: Option<PuppetserverCatalogs>,
+    /// The variable `$server_facts`, without the environment.
+    pub server_facts: Hash,
+    /// Exported resources of other nodes; `None` if resources are neither exported nor collected.
+    pub exports: Option<Arc<dyn ExportedResources>>,
+    /// Answers to `puppetdb_query`; `None` if the function is unknown.
+    pub puppetdb_queries: Option<Arc<dyn PuppetdbQueries>>,
+}
+
+impl fmt::Debug for CatalogSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CatalogSettings")
+            .field("codedir", &self.codedir)
+            .field("concurrent_compiles", &self.concurrent_compiles)
+            .field("choices", &self.choices)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for CatalogSettings {
+    fn default() -> Self {
+        let codedir = PathBuf::from("/etc/puppetlabs/code");
+        Self {
+            base_modules: vec![codedir.join("modules")],
+            hiera_config: codedir.join("hiera.yaml"),
+            codedir,
+            concurrent_compiles: std::thread::available_parallelism().map_or(1, usize::from),
+            time_max: COMPILE_TIME_MAX,
+            ruby: None,
+            choices: CompilerChoices::default(),
+            puppetserver: None,
+            server_facts: Hash::new(),
+            exports: None,
+            puppetdb_queries: None,
+        }
+    }
+}
+
+/// Compiles catalogs. Clones share the queue and the open environments.
+#[derive(Debug, Clone)]
+pub struct Catalogs {
+    inner: Arc<CatalogsInner>,
+}
+
+#[derive(Debug)]
+struct CatalogsInner {
+    settings: CatalogSettings,
+    code: Arc<dyn CodeReader>,
+    classifier: Classifier,
+    environments: EnvironmentCache,
+    slots: CompileSlots,
+    compilations: TaskTracker,
+    stopping: CancellationToken,
+}
+
+/// A catalog that is requested.
+#[derive(Debug, Clone)]
+pub struct CatalogRequest {
+    pub certname: Certname,
+    /// The environment; `None` for the one of the node groups, or else of the agent.
+    pub environment: Option<EnvironmentName>,
+    /// Code id of the version; `None` for the live one.
+    pub code_id: Option<String>,
+    /// Facts instead of those that are known of the node.
+    pub facts: Option<Map<String, Json>>,
+    pub priority: CompilePriority,
+}
+
+/// The environment of nodes for which neither a group nor the agent names one, as in Puppet.
+const DEFAULT_ENVIRONMENT: &str = "production";
+
+impl Catalogs {
+    /// Creates the engine. Nothing is read before the first request.
+    #[must_use]
+    pub fn new(
+        settings: CatalogSettings,
+        code: Arc<dyn CodeReader>,
+        classifier: Classifier,
+    ) -> Self {
+        let bounds = QueueBounds {
+            slots: settings.concurrent_compiles.max(1),
+            waiting_max: COMPILES_WAITING_MAX,
+            waiting_each_max: COMPILES_WAITING_EACH_MAX,
+        };
+        Self {
+            inner: Arc::new(CatalogsInner {
+                settings,
+                code,
+                classifier,
+                environments: EnvironmentCache::new(OPEN_VERSIONS_MAX),
+                slots: CompileSlots::new(bounds),
+                compilations: TaskTracker::new(),
+                stopping: CancellationToken::new(),
+            }),
+        }
+    }
+
+    /// Compiles the catalog of a node.
+    ///
+    /// # Errors
+    /// The node, its environment or its code cannot be used, or the engine is busy.
+    pub async fn compile(&self, request: CatalogRequest) -> Result<CompiledNode, CatalogError> {
+        let node = CatalogNode::read(
+            &self.inner.classifier,
+            &request.certname,
+            request.facts.clone(),
+        );
+        let node = node.await?;
+        let environment = match request.environment.clone().or(node.environment.clone()) {
+            Some(environment) => environment,
+            None => default_environment(&request.certname)?,
+        };
+        let chosen = self.compiler_of(&request.certname, &environment);
+        match chosen.compiler {
+            CatalogCompiler::Native => {
+                let code_id = request.code_id.as_deref();
+                let opened = self.environment(&environment, code_id).await?;
+                self.compile_native(&node, opened, request.priority, chosen)
+                    .await
+            }
+            CatalogCompiler::Puppetserver => {
+                self.compile_on_puppetserver(&node, &environment, &request, chosen)
+                    .await
+            }
+        }
+    }
+
+    /// The compiler of a node in an environment, as the configuration chooses it.
+    #[must_use]
+    pub fn compiler_of(
+        &self,
+        certname: &Certname,
+        environment: &EnvironmentName,
+    ) -> ChosenCompiler {
+        let choices = &self.inner.settings.choices;
+        choices
+            .choose(certname.as_str(), environment.as_str())
+            .clone()
+    }
+
+    /// An environment, ready to compile; the live version if `code_id` is `None`. The version is not
+    /// removed as long as the result exists.
+    ///
+    /// # Errors
+    /// The environment or the version does not exist, or its `environment.conf` cannot be read.
+    pub async fn environment(
+        &self,
+        environment: &EnvironmentName,
+        code_id: Option<&str>,
+    ) -> Result<Arc<OpenEnvironment>, CatalogError> {
+        let (inner, name) = (Arc::clone(&self.inner), environment.clone());
+        let code_id = code_id.map(str::to_owned);
+        let opening = tokio::task::spawn_blocking(move || inner.open(&name, code_id.as_deref()));
+        match opening.await {
+            Ok(opened) => opened,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+
+    /// Code ids of the versions that compilations use now; garbage collection keeps them.
+    #[must_use]
+    pub fn versions_in_use(&self) -> Vec<String> {
+        self.inner.environments.versions_in_use()
+    }
+
+    /// Numbers of waiting and of running compilations.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize) {
+        self.inner.slots.counts()
+    }
+
+    /// Interrupts the compilations and waits until they have ended. Later requests are refused.
+    pub async fn shutdown(&self) {
+        self.inner.stopping.cancel();
+        self.inner.compilations.close();
+        self.inner.compilations.wait().await;
+    }
+}
+
+fn default_environment(certname: &Certname) -> Result<EnvironmentName, CatalogError> {
+    DEFAULT_ENVIRONMENT
+        .parse()
+        .map_err(|_| CatalogError::EnvironmentName {
+            certname: certname.clone(),
+            name: DEFAULT_ENVIRONMENT.to_owned(),
+            origin: "Puppet's default",
+        })
+}
+
+impl CatalogsInner {
+    fn open(
+        &self,
+        environment: &EnvironmentName,
+        code_id: Option<&str>,
+    ) -> Result<Arc<OpenEnvironment>, CatalogError> {
+        let version = self.code.version_of(environment, code_id);
+        let version = version.map_err(CatalogError::Code)?;
+        if version.code_id().is_some()
+            && let Some(open) = self.environments.get(version.directory())
+        {
+            return Ok(open);
+        }
+        let opened = self.open_version(&*version)?;
+        Ok(self.environments.insert(opened))
+    }
+
+    fn open_version(&self, version: &dyn CodeVersion) -> Result<OpenEnvironment, CatalogError> {
+        let environment = version.environment().clone();
+        let root = version.directory().to_owned();
+        let settings = &self.settings;
+        let modulepath = module_directories(&root, &settings.codedir, &settings.base_modules);
+        let modulepath = modulepath.map_err(|source| CatalogError::Environment {
+            environment: environment.clone(),
+            source,
+        })?;
+        let code_id = version.code_id().map(str::to_owned);
+        let on_disk = EnvironmentOnDisk {
+            name: environment.to_string(),
+            root: root.clone(),
+            modulepath,
+            hiera_config: settings.hiera_config.clone(),
+        };
+        let options = CompilerOptions {
+            version: code_id.clone().unwrap_or_else(unique_version),
+            ruby: settings.ruby.clone(),
+            storeconfigs: settings.exports.is_some(),
+        };
+        Ok(OpenEnvironment {
+            environment,
+            code_id,
+            directory: root,
+            compiler: on_disk.into_compiler(options),
+        })
+    }
+}
+
+/// A name for files that may change, so that Ruby workers read them again.
+fn unique_version() -> String {
+    format!("files-{}", uuid::Uuid::new_v4())
+}

@@ -1,0 +1,107 @@
+//! The data of a node from which its catalog is compiled: [`CatalogNode`].
+//!
+//! Invariant: trusted data are those of the node's certificate, never a fact.
+
+use classifier::{Classifier, NodeClassification, NodeFacts};
+use compiler::ClassifiedClass;
+use environments::EnvironmentName;
+use pcore::{Hash, Value};
+use pcp::Certname;
+use serde_json::{Map, Value as Json};
+
+use super::error::CatalogError;
+use crate::trusted::{trusted_data, with_agent_facts};
+
+/// A node with its facts and its classification.
+#[derive(Debug, Clone)]
+pub(super) struct CatalogNode {
+    pub(super) certname: Certname,
+    /// Facts as the agent sent them.
+    pub(super) reported_facts: Json,
+    pub(super) facts: Hash,
+    pub(super) trusted: Hash,
+    pub(super) classes: Vec<ClassifiedClass>,
+    /// Variables of node groups.
+    pub(super) parameters: Hash,
+    /// Environment of the node groups, else the one that the agent requested last.
+    pub(super) environment: Option<EnvironmentName>,
+}
+
+impl CatalogNode {
+    /// The node as the inventory and the classifier know it. `facts` replace those of the inventory.
+    pub(super) async fn read(
+        classifier: &Classifier,
+        certname: &Certname,
+        facts: Option<Map<String, Json>>,
+    ) -> Result<Self, CatalogError> {
+        let known = classifier.node_facts(certname).await;
+        let mut known = known.map_err(CatalogError::FactSource)?;
+        if let Some(facts) = facts {
+            known.fact = Json::Object(facts);
+        }
+        if known.fact.as_object().is_none_or(Map::is_empty) {
+            return Err(CatalogError::NoFacts {
+                certname: certname.clone(),
+            });
+        }
+        let classified = classifier.classify(&known);
+        let classified = classified.map_err(CatalogError::Classification)?;
+        Self::new(known, classified)
+    }
+
+    fn new(known: NodeFacts, classified: NodeClassification) -> Result<Self, CatalogError> {
+        let environment = environment_of(&known, &classified)?;
+        let facts = to_hash(&known.fact);
+        let trusted = trusted_data(known.certname.as_str(), "remote", known.trusted.as_object());
+        let classes = classified.classes.into_iter();
+        Ok(Self {
+            facts: with_agent_facts(facts, known.certname.as_str()),
+            trusted,
+            classes: classes
+                .map(|(name, parameters)| ClassifiedClass {
+                    name,
+                    parameters: parameters
+                        .iter()
+                        .map(|(name, value)| (Value::from(name.as_str()), Value::from_json(value)))
+                        .collect(),
+                })
+                .collect(),
+            parameters: classified
+                .parameters
+                .iter()
+                .map(|(name, value)| (Value::from(name.as_str()), Value::from_json(value)))
+                .collect(),
+            environment,
+            reported_facts: known.fact,
+            certname: known.certname,
+        })
+    }
+}
+
+fn environment_of(
+    known: &NodeFacts,
+    classified: &NodeClassification,
+) -> Result<Option<EnvironmentName>, CatalogError> {
+    let of_groups = classified.environment.as_ref();
+    let (name, origin) = match (of_groups, &known.requested_environment) {
+        (Some(name), _) => (name, "its node groups"),
+        (None, Some(name)) => (name, "its agent"),
+        (None, None) => return Ok(None),
+    };
+    let parsed = name.parse().map_err(|_| CatalogError::EnvironmentName {
+        certname: known.certname.clone(),
+        name: name.chars().take(SHOWN_NAME).collect(),
+        origin,
+    })?;
+    Ok(Some(parsed))
+}
+
+/// Characters of an invalid name that a message shows.
+const SHOWN_NAME: usize = 64;
+
+fn to_hash(json: &Json) -> Hash {
+    match Value::from_json(json) {
+        Value::Hash(hash) => Hash::clone(&hash),
+        _ => Hash::new(),
+    }
+}

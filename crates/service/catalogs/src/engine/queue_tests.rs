@@ -1,0 +1,128 @@
+use std::collections::{HashMap, VecDeque};
+
+use environments::EnvironmentName;
+use proptest::prelude::*;
+
+use super::CompilePriority::{Background, Foreground};
+use super::{CompileQueue, CompileTicket, QueueBounds};
+
+fn queue(slots: usize) -> CompileQueue {
+    CompileQueue::new(QueueBounds {
+        slots,
+        waiting_max: 8,
+        waiting_each_max: 5,
+    })
+}
+
+fn name(text: &str) -> EnvironmentName {
+    text.parse().unwrap()
+}
+
+#[test]
+fn environments_take_turns() {
+    let mut queue = queue(1);
+    let (a, b) = (name("a"), name("b"));
+    let of_a: Vec<_> = (0..3).map(|_| queue.enter(&a, Foreground)).collect();
+    let of_b: Vec<_> = (0..2).map(|_| queue.enter(&b, Foreground)).collect();
+    let expected = [&of_a[0], &of_b[0], &of_a[1], &of_b[1], &of_a[2]];
+    for ticket in expected {
+        let ticket = ticket.clone().unwrap();
+        assert_eq!(queue.start_next(), Some(ticket));
+        assert_eq!(queue.start_next(), None, "the only slot is taken");
+        queue.leave(ticket);
+    }
+    assert_eq!((queue.start_next(), queue.waiting()), (None, 0));
+}
+
+#[test]
+fn background_compilations_wait_for_all_others() {
+    let mut queue = queue(2);
+    let a = name("a");
+    let late = queue.enter(&a, Background).unwrap();
+    let urgent = queue.enter(&a, Foreground).unwrap();
+    assert_eq!(queue.start_next(), Some(urgent));
+    assert_eq!(queue.start_next(), Some(late));
+}
+
+#[test]
+fn a_full_queue_refuses_and_names_the_environment() {
+    let mut queue = queue(1);
+    let (a, b) = (name("a"), name("b"));
+    for _ in 0..5 {
+        queue.enter(&a, Foreground).unwrap();
+    }
+    let full = queue.enter(&a, Background).unwrap_err();
+    assert!(
+        full.to_string()
+            .contains("5 compilations already wait for a")
+    );
+    for _ in 0..3 {
+        queue.enter(&b, Background).unwrap();
+    }
+    let full = queue.enter(&name("c"), Foreground).unwrap_err();
+    assert!(full.to_string().starts_with("8 compilations already wait;"));
+}
+
+#[test]
+fn a_compilation_that_no_longer_waits_frees_its_place() {
+    let mut queue = queue(1);
+    let a = name("a");
+    let first = queue.enter(&a, Foreground).unwrap();
+    let second = queue.enter(&a, Foreground).unwrap();
+    queue.leave(first);
+    queue.leave(first);
+    assert_eq!(queue.start_next(), Some(second));
+    queue.leave(second);
+    assert_eq!((queue.waiting(), queue.running()), (0, 0));
+}
+
+proptest! {
+    /// Every compilation starts once or leaves, no more run than there are slots, and those of one
+    /// environment and priority start in their order.
+    #[test]
+    fn random_use_keeps_the_bounds(steps in prop::collection::vec((0_u8..4, 0_u8..3, any::<bool>()), 1..200)) {
+        let mut queue = queue(3);
+        let mut running: Vec<CompileTicket> = Vec::new();
+        let mut waiting: HashMap<(u8, bool), VecDeque<CompileTicket>> = HashMap::new();
+        for (action, environment, is_urgent) in steps {
+            let key = (environment, is_urgent);
+            match action {
+                0 | 1 => {
+                    let priority = if is_urgent { Foreground } else { Background };
+                    let environment = name(&format!("e{environment}"));
+                    let all: usize = waiting.values().map(VecDeque::len).sum();
+                    match queue.enter(&environment, priority) {
+                        Ok(ticket) => waiting.entry(key).or_default().push_back(ticket),
+                        Err(full) => prop_assert!(full.waiting >= 5 && full.waiting <= all),
+                    }
+                }
+                2 => {
+                    let had_slot = running.len() < 3;
+                    let all: usize = waiting.values().map(VecDeque::len).sum();
+                    match queue.start_next() {
+                        Some(ticket) => {
+                            prop_assert!(had_slot);
+                            let of = waiting.iter_mut().find(|(_, it)| it.front() == Some(&ticket));
+                            let (key, tickets) = of.expect("the first one of an environment starts");
+                            let is_urgent = key.1;
+                            tickets.pop_front();
+                            let urgent_waits = waiting.iter().any(|(key, it)| key.1 && !it.is_empty());
+                            prop_assert!(is_urgent || !urgent_waits);
+                            running.push(ticket);
+                        }
+                        None => prop_assert!(!had_slot || all == 0),
+                    }
+                }
+                _ => {
+                    let ticket = match is_urgent {
+                        true => running.pop(),
+                        false => waiting.get_mut(&key).and_then(VecDeque::pop_back),
+                    };
+                    ticket.into_iter().for_each(|it| queue.leave(it));
+                }
+            }
+            let all: usize = waiting.values().map(VecDeque::len).sum();
+            prop_assert_eq!((queue.waiting(), queue.running()), (all, running.len()));
+        }
+    }
+}

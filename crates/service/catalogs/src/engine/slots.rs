@@ -1,0 +1,155 @@
+//! Slots for compilations, shared by all requests: [`CompileSlots`].
+//!
+//! Invariant: a request that ends, for whatever reason, gives up its place in the queue or its slot.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use environments::EnvironmentName;
+use tokio::sync::oneshot;
+
+use super::queue::{CompilePriority, CompileQueue, CompileQueueFull, CompileTicket, QueueBounds};
+
+/// The queue with those who wait in it.
+#[derive(Debug, Clone)]
+pub(super) struct CompileSlots {
+    state: Arc<Mutex<SlotState>>,
+}
+
+#[derive(Debug)]
+struct SlotState {
+    queue: CompileQueue,
+    waiting: HashMap<CompileTicket, oneshot::Sender<()>>,
+}
+
+/// A slot, or a place in the queue before; given up when dropped.
+#[derive(Debug)]
+pub(super) struct CompileSlot {
+    slots: CompileSlots,
+    ticket: CompileTicket,
+}
+
+impl CompileSlots {
+    pub(super) fn new(bounds: QueueBounds) -> Self {
+        Self {
+            state: Arc::new(Mutex::new(SlotState {
+                queue: CompileQueue::new(bounds),
+                waiting: HashMap::new(),
+            })),
+        }
+    }
+
+    /// Waits for a slot.
+    pub(super) async fn acquire(
+        &self,
+        environment: &EnvironmentName,
+        priority: CompilePriority,
+    ) -> Result<CompileSlot, CompileQueueFull> {
+        let (slot, started) = self.enter(environment, priority)?;
+        // The sender is dropped only together with the ticket, which `slot` holds.
+        let _ = started.await;
+        Ok(slot)
+    }
+
+    fn enter(
+        &self,
+        environment: &EnvironmentName,
+        priority: CompilePriority,
+    ) -> Result<(CompileSlot, oneshot::Receiver<()>), CompileQueueFull> {
+        let mut state = self.lock();
+        let ticket = state.queue.enter(environment, priority)?;
+        let (start, started) = oneshot::channel();
+        state.waiting.insert(ticket, start);
+        state.start_waiting();
+        drop(state);
+        let slot = CompileSlot {
+            slots: self.clone(),
+            ticket,
+        };
+        Ok((slot, started))
+    }
+
+    /// Numbers of waiting and of running compilations.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.queue.waiting(), state.queue.running())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SlotState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SlotState {
+    /// Starts compilations while slots are free.
+    fn start_waiting(&mut self) {
+        while let Some(ticket) = self.queue.start_next() {
+            let start = self.waiting.remove(&ticket);
+            // A request that no longer waits gives the slot back when it drops its ticket.
+            let _ = start.map(|start| start.send(()));
+        }
+    }
+}
+
+impl Drop for CompileSlot {
+    fn drop(&mut self) {
+        let mut state = self.slots.lock();
+        state.queue.leave(self.ticket);
+        state.waiting.remove(&self.ticket);
+        state.start_waiting();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::queue::{CompilePriority, QueueBounds};
+    use super::CompileSlots;
+
+    fn slots() -> CompileSlots {
+        CompileSlots::new(QueueBounds {
+            slots: 1,
+            waiting_max: 2,
+            waiting_each_max: 2,
+        })
+    }
+
+    #[tokio::test]
+    async fn a_slot_passes_on_when_it_is_dropped() {
+        let slots = slots();
+        let environment = "production".parse().unwrap();
+        let first = slots
+            .acquire(&environment, CompilePriority::Foreground)
+            .await
+            .unwrap();
+        let second = slots.acquire(&environment, CompilePriority::Background);
+        tokio::pin!(second);
+        let early = tokio::time::timeout(Duration::from_millis(1), &mut second).await;
+        assert!(early.is_err(), "the slot is taken");
+        assert_eq!(slots.counts(), (1, 1));
+        drop(first);
+        drop(second.await.unwrap());
+        assert_eq!(slots.counts(), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_request_that_ends_while_it_waits_leaves_the_queue() {
+        let slots = slots();
+        let environment = "production".parse().unwrap();
+        let acquire = || slots.acquire(&environment, CompilePriority::Foreground);
+        let first = acquire().await.unwrap();
+        for _ in 0..10 {
+            let waiting = tokio::time::timeout(Duration::from_millis(1), acquire()).await;
+            assert!(waiting.is_err());
+        }
+        assert_eq!(slots.counts(), (0, 1));
+        // started and ended before it was polled again
+        let (slot, started) = slots
+            .enter(&environment, CompilePriority::Foreground)
+            .unwrap();
+        drop(first);
+        drop((slot, started));
+        assert_eq!(slots.counts(), (0, 0));
+    }
+}

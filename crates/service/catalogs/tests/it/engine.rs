@@ -1,0 +1,214 @@
+//! Single catalogs.
+
+use std::time::Duration;
+
+use catalogs::{
+    CatalogCompiler, CatalogError, CatalogRequest, CatalogSettings, ChosenCompiler, CompilerChoices,
+};
+use serde_json::json;
+
+use crate::world::{World, code_id, notices, request};
+
+/// Billions of rounds, which the limit of steps would end after many seconds.
+const ENDLESS: &str = "Integer[1, 100000000000].each |$n| { $x = $n }";
+
+#[tokio::test]
+async fn facts_groups_and_trusted_data_are_in_the_catalog() {
+    let world = World::new(CatalogSettings::default()).await;
+    let version = world.deploy(
+        '1',
+        "notify { 'n': message => \"${size} ${trusted['certname']} ${trusted['extensions']['pp_role']} \
+         ${color} ${server_facts['environment']} ${facts['clientcert']}\" }",
+    );
+    std::fs::create_dir_all(version.join("modules/web/manifests")).unwrap();
+    let class = "class web($port) { notify { 'port': message => $port } }";
+    std::fs::write(version.join("modules/web/manifests/init.pp"), class).unwrap();
+    world
+        .group(json!({"classes": {"web": {"port": 80}}, "variables": {"color": "red"}}))
+        .await;
+    let compiled = world.compile("n1").await.unwrap();
+    let expected = [
+        ("n".to_owned(), json!("2 n1 web red production n1")),
+        ("port".to_owned(), json!(80)),
+    ];
+    assert_eq!(notices(&compiled), expected);
+    assert_eq!(compiled.code_id, Some(code_id('1')));
+    assert_eq!(compiled.catalog["code_id"], json!(code_id('1')));
+    assert_eq!(compiled.compiler, ChosenCompiler::default());
+}
+
+#[tokio::test]
+async fn the_environment_is_that_of_the_groups_if_the_request_names_none() {
+    let world = World::new(CatalogSettings::default()).await;
+    let test = world.root.path().join("environments/test/manifests");
+    std::fs::create_dir_all(&test).unwrap();
+    std::fs::write(test.join("site.pp"), "notify { 'test': }").unwrap();
+    world
+        .group(json!({
+            "environment": "test", "environment_trumps": true,
+            // the group "All Environments"
+            "parent": "7b1d1d4c-9f6e-4c5b-8f3a-2b640e516a01",
+        }))
+        .await;
+    let any = CatalogRequest {
+        environment: None,
+        ..request("n1")
+    };
+    let compiled = world.catalogs.compile(any.clone()).await.unwrap();
+    assert_eq!(notices(&compiled)[0].0, "test");
+    // the directory is no version, so a change is seen at once
+    std::fs::write(test.join("site.pp"), "notify { 'changed': }").unwrap();
+    let compiled = world.catalogs.compile(any).await.unwrap();
+    assert_eq!(notices(&compiled)[0].0, "changed");
+    assert_eq!(compiled.code_id, None);
+}
+
+#[tokio::test]
+async fn each_version_gives_its_own_catalog() {
+    let world = World::new(CatalogSettings::default()).await;
+    world.deploy('1', "notify { 'one': }");
+    assert_eq!(notices(&world.compile("n1").await.unwrap())[0].0, "one");
+    world.deploy('2', "notify { 'two': }");
+    assert_eq!(notices(&world.compile("n1").await.unwrap())[0].0, "two");
+    let older = CatalogRequest {
+        code_id: Some(code_id('1')),
+        ..request("n1")
+    };
+    let compiled = world.catalogs.compile(older).await.unwrap();
+    assert_eq!(notices(&compiled)[0].0, "one");
+    let unknown = CatalogRequest {
+        code_id: Some(code_id('3')),
+        ..request("n1")
+    };
+    let error = world.catalogs.compile(unknown).await.unwrap_err();
+    assert!(error.to_string().contains("not on this server any more"));
+    assert!(world.catalogs.versions_in_use().is_empty());
+}
+
+#[tokio::test]
+async fn facts_of_the_request_replace_those_of_the_inventory() {
+    let world = World::new(CatalogSettings::default()).await;
+    world.deploy('1', "notify { $kernel: }");
+    let own = CatalogRequest {
+        facts: json!({"kernel": "OpenBSD"}).as_object().cloned(),
+        ..request("unknown")
+    };
+    let compiled = world.catalogs.compile(own).await.unwrap();
+    assert_eq!(notices(&compiled)[0].0, "OpenBSD");
+    let error = world.compile("unknown").await.unwrap_err();
+    assert!(error.to_string().contains("no facts of unknown are known"));
+}
+
+#[tokio::test]
+async fn an_endless_compilation_ends_and_others_go_on() {
+    let settings = CatalogSettings {
+        time_max: Duration::from_millis(100),
+        concurrent_compiles: 1,
+        ..CatalogSettings::default()
+    };
+    let world = World::new(settings).await;
+    world.deploy(
+        '1',
+        &format!("if $trusted['certname'] == 'n1' {{ {ENDLESS} }} notify {{ 'n': }}"),
+    );
+    let (endless, other) = tokio::join!(world.compile("n1"), world.compile("n2"));
+    let error = endless.unwrap_err().to_string();
+    assert!(
+        error.contains("the compilation took longer than 0.1 s"),
+        "{error}"
+    );
+    assert_eq!(notices(&other.unwrap()).len(), 1);
+    assert_eq!(world.catalogs.counts(), (0, 0));
+}
+
+#[tokio::test]
+async fn a_request_that_ends_interrupts_its_compilation() {
+    let settings = CatalogSettings {
+        concurrent_compiles: 1,
+        ..CatalogSettings::default()
+    };
+    let world = World::new(settings).await;
+    world.deploy(
+        '1',
+        &format!("if $trusted['certname'] == 'n1' {{ {ENDLESS} }} notify {{ 'n': }}"),
+    );
+    let endless = tokio::time::timeout(Duration::from_millis(50), world.compile("n1")).await;
+    assert!(endless.is_err(), "the request ended before the compilation");
+    // it has the only slot until it ends, so this waits for its interruption
+    world.compile("n2").await.unwrap();
+}
+
+#[tokio::test]
+async fn the_engine_stops_while_a_catalog_is_compiled() {
+    let settings = CatalogSettings {
+        concurrent_compiles: 1,
+        ..CatalogSettings::default()
+    };
+    let world = World::new(settings).await;
+    world.deploy('1', ENDLESS);
+    let stop = async {
+        while world.catalogs.counts().1 == 0 {
+            tokio::task::yield_now().await;
+        }
+        world.catalogs.shutdown().await;
+    };
+    let (endless, waiting, ()) = tokio::join!(world.compile("n1"), world.compile("n2"), stop);
+    let stopped = |error: CatalogError| error.to_string().contains("the server is shutting down");
+    assert!(stopped(endless.unwrap_err()));
+    assert!(stopped(waiting.unwrap_err()));
+    assert!(stopped(world.compile("n3").await.unwrap_err()));
+}
+
+#[tokio::test]
+async fn a_version_that_is_removed_meanwhile_gives_no_catalog() {
+    let world = World::new(CatalogSettings::default()).await;
+    let version = world.deploy('1', "notify { 'one': }");
+    let opened = world
+        .catalogs
+        .environment(&"production".parse().unwrap(), None)
+        .await
+        .unwrap();
+    assert_eq!(world.catalogs.versions_in_use(), [code_id('1')]);
+    drop(opened);
+    let link = world.root.path().join("environments/production");
+    std::fs::rename(&version, world.root.path().join("removed")).unwrap();
+    let error = world.compile("n1").await.unwrap_err();
+    assert!(matches!(error, CatalogError::Code(_)), "{error}");
+    assert!(std::fs::symlink_metadata(link).is_ok());
+}
+
+#[tokio::test]
+async fn a_node_of_the_puppetserver_is_not_compiled_here() {
+    let chosen = ChosenCompiler {
+        compiler: CatalogCompiler::Puppetserver,
+        reason: "uses termini".to_owned(),
+    };
+    let settings = CatalogSettings {
+        choices: CompilerChoices {
+            by_certname: [("n1".to_owned(), chosen)].into(),
+            ..CompilerChoices::default()
+        },
+        ..CatalogSettings::default()
+    };
+    let world = World::new(settings).await;
+    world.deploy('1', "notify { 'one': }");
+    let error = world.compile("n1").await.unwrap_err();
+    assert!(
+        error.to_string().contains("names no [puppetserver]"),
+        "{error}"
+    );
+    world.compile("n2").await.unwrap();
+}
+
+#[tokio::test]
+async fn errors_of_the_code_name_their_place() {
+    let world = World::new(CatalogSettings::default()).await;
+    let version = world.deploy('1', "notify { $unknown: }");
+    let error = world.compile("n1").await.unwrap_err();
+    let path = version.join("manifests/site.pp");
+    let expected = format!(
+        "Evaluation Error: Unknown variable: 'unknown'. (file: {}, line: 1, column: 10) on node n1",
+        path.display()
+    );
+    assert_eq!(error.to_string(), expected);
+}

@@ -1,0 +1,131 @@
+//! The state of a test: a code directory with versions, node groups, and facts of nodes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use catalogs::{
+    CatalogError, CatalogRequest, CatalogSettings, Catalogs, CompilePriority, CompiledNode,
+};
+use classifier::{
+    Classifier, FactSource, FactSourceError, GroupInput, NodeFacts, UnrestrictedEditor,
+};
+use environments::EnvironmentDir;
+use pcp::Certname;
+use serde_json::{Value as Json, json};
+use store::{Store, StoreConfig};
+use tempfile::TempDir;
+use testkit::engine::Database;
+
+pub(crate) struct World {
+    pub(crate) root: TempDir,
+    pub(crate) catalogs: Catalogs,
+    pub(crate) classifier: Classifier,
+    _database: Database,
+}
+
+/// Every node whose name begins with `n` has facts.
+struct NumberedNodes;
+
+#[async_trait]
+impl FactSource for NumberedNodes {
+    async fn facts(&self, certname: &Certname) -> Result<Option<NodeFacts>, FactSourceError> {
+        Ok(certname.as_str().starts_with('n').then(|| NodeFacts {
+            fact: json!({"size": certname.as_str().len(), "kernel": "Linux"}),
+            trusted: json!({"certname": "other", "extensions": {"pp_role": "web"}}),
+            ..NodeFacts::without_facts(certname.clone())
+        }))
+    }
+}
+
+pub(crate) fn signature(digit: char) -> String {
+    digit.to_string().repeat(40)
+}
+
+pub(crate) fn code_id(digit: char) -> String {
+    format!("urn:puppet:code-id:1:{};production", signature(digit))
+}
+
+impl World {
+    pub(crate) async fn new(settings: CatalogSettings) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let database = Database::empty().await.unwrap();
+        let store = Store::open(&StoreConfig::new(database.url()))
+            .await
+            .unwrap();
+        let classifier = Classifier::open(store).await.unwrap();
+        classifier.set_fact_source(Arc::new(NumberedNodes));
+        let code = EnvironmentDir::new(root.path()).with_versions(root.path().join("versions"));
+        std::fs::create_dir_all(root.path().join("environments")).unwrap();
+        let settings = CatalogSettings {
+            codedir: root.path().to_owned(),
+            hiera_config: root.path().join("hiera.yaml"),
+            ..settings
+        };
+        Self {
+            catalogs: Catalogs::new(settings, Arc::new(code), classifier.clone()),
+            classifier,
+            root,
+            _database: database,
+        }
+    }
+
+    /// Writes a version of `production` with this site manifest.
+    pub(crate) fn write_version(&self, digit: char, manifest: &str) -> PathBuf {
+        let name = format!("production_{}", signature(digit));
+        let version = self.root.path().join("versions").join(name);
+        std::fs::create_dir_all(version.join("manifests")).unwrap();
+        std::fs::write(version.join("manifests/site.pp"), manifest).unwrap();
+        version
+    }
+
+    /// The same, and makes it live.
+    pub(crate) fn deploy(&self, digit: char, manifest: &str) -> PathBuf {
+        let version = self.write_version(digit, manifest);
+        let link = self.root.path().join("environments/production");
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(&version, link).unwrap();
+        version
+    }
+
+    pub(crate) async fn group(&self, keys: Json) {
+        let mut group = json!({
+            "name": "all", "parent": "00000000-0000-4000-8000-000000000000", "classes": {},
+            "rule": ["~", "name", "^n"],
+        });
+        for (key, value) in keys.as_object().unwrap() {
+            group[key] = value.clone();
+        }
+        let input = GroupInput::parse(&group).unwrap();
+        self.classifier
+            .create(input, UnrestrictedEditor)
+            .await
+            .unwrap();
+    }
+
+    pub(crate) async fn compile(&self, certname: &str) -> Result<CompiledNode, CatalogError> {
+        self.catalogs.compile(request(certname)).await
+    }
+}
+
+pub(crate) fn request(certname: &str) -> CatalogRequest {
+    CatalogRequest {
+        certname: certname.parse().unwrap(),
+        environment: Some("production".parse().unwrap()),
+        code_id: None,
+        facts: None,
+        priority: CompilePriority::Foreground,
+    }
+}
+
+/// Title and message of each resource of the type `Notify`.
+pub(crate) fn notices(compiled: &CompiledNode) -> Vec<(String, Json)> {
+    let resources = compiled.catalog["resources"].as_array().unwrap().iter();
+    let notices = resources.filter(|it| it["type"] == "Notify");
+    notices
+        .map(|it| {
+            let title = it["title"].as_str().unwrap().to_owned();
+            (title, it["parameters"]["message"].clone())
+        })
+        .collect()
+}

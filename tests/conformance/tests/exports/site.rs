@@ -1,0 +1,196 @@
+//! A PuppetDB with catalogs, and the compilers that collect from it. Main type: [`ExportSite`].
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use pki::{ClientTls, TlsFiles};
+use serde_json::{Value as Json, json};
+use testkit::installation::{Installation, Programs};
+use testkit::peers::{PuppetAgent, PuppetDb};
+
+/// The node whose catalog is compiled.
+const CERTNAME: &str = "here.test";
+const PRODUCED: &str = "2026-01-01T00:00:00Z";
+const DEACTIVATED: &str = "2026-01-02T00:00:00Z";
+
+#[derive(Debug)]
+pub(crate) struct ExportSite {
+    installation: Installation,
+    pub(crate) puppetdb: PuppetDb,
+    puppet: PuppetAgent,
+    http: reqwest::Client,
+}
+
+impl ExportSite {
+    pub(crate) async fn start() -> Self {
+        let test = std::env::current_exe().unwrap();
+        let built = test.parent().unwrap().parent().unwrap();
+        let programs = Programs::beside(built.join("tutti")).unwrap();
+        let installation = Installation::new(programs, "").unwrap();
+        let puppetdb = PuppetDb::start(&installation).await.unwrap();
+        let puppet = PuppetAgent::new(&installation, CERTNAME, 0).unwrap();
+        let code = installation.code_dir();
+        let settings = format!(
+            "storeconfigs = true\nstoreconfigs_backend = puppetdb\nenvironmentpath = \
+             {}/environments\nnode_terminus = plain\n",
+            code.display()
+        );
+        puppet.configure(&settings).unwrap();
+        let settings = format!("[main]\nserver_urls = {}\n", puppetdb.url());
+        fs::write(puppet.home().join("puppetdb.conf"), settings).unwrap();
+        let http = http_client(&installation);
+        let site = Self {
+            installation,
+            puppetdb,
+            puppet,
+            http,
+        };
+        site.write_manifest(include_str!("code/site.pp"));
+        site
+    }
+
+    pub(crate) fn write_manifest(&self, text: &str) {
+        let directory = self.environment().join("manifests");
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("site.pp"), text).unwrap();
+    }
+
+    fn environment(&self) -> PathBuf {
+        self.installation.code_dir().join("environments/production")
+    }
+
+    /// Gives PuppetDB the catalog of a node, as a puppetserver does.
+    pub(crate) async fn store_catalog(&self, certname: &str, resources: &[Json]) {
+        let resources: Vec<Json> = resources
+            .iter()
+            .map(|resource| {
+                let mut resource = resource.clone();
+                resource["aliases"] = json!([]);
+                resource["file"] = json!("/site.pp");
+                resource["line"] = json!(1);
+                resource
+            })
+            .collect();
+        let catalog = json!({
+            "certname": certname, "version": "1", "environment": "production",
+            "transaction_uuid": "00000000-0000-0000-0000-000000000001",
+            "catalog_uuid": "00000000-0000-0000-0000-000000000002",
+            "code_id": null, "job_id": null, "producer_timestamp": PRODUCED,
+            "producer": "puppet.test", "edges": [], "resources": resources,
+        });
+        self.submit("replace_catalog&version=9", certname, &catalog)
+            .await;
+    }
+
+    pub(crate) async fn deactivate(&self, certname: &str) {
+        let body = json!({"certname": certname, "producer_timestamp": DEACTIVATED});
+        self.submit("deactivate_node&version=3", certname, &body)
+            .await;
+    }
+
+    /// PuppetDB answers when the command is carried out.
+    async fn submit(&self, command: &str, certname: &str, body: &Json) {
+        let url = format!(
+            "{}/pdb/cmd/v1?command={command}&certname={certname}&secondsToWaitForCompletion=60",
+            self.puppetdb.url()
+        );
+        let answer = self.http.post(url).json(body).send().await.unwrap();
+        let answer = answer.text().await.unwrap();
+        let answer: Json = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["processed"], true, "{answer}");
+    }
+
+    /// The catalog that real Puppet compiles.
+    pub(crate) async fn compile_with_puppet(&self) -> String {
+        let arguments = ["catalog", "compile", CERTNAME, "--render-as", "json"];
+        let ran = self.puppet.run(&arguments).await.unwrap();
+        let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+        let begin = printed.find('{').unwrap_or_default();
+        let is_catalog = ran.status.success() && printed.contains("\"resources\"");
+        assert!(
+            is_catalog,
+            "{printed}{}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
+        printed[begin..].to_owned()
+    }
+
+    /// Exit code, output and errors of `tutti catalog compile`.
+    pub(crate) fn compile(&self, more: &[&str]) -> (i32, String, String) {
+        let files = self.installation.client_certificate(CERTNAME).unwrap();
+        self.run(&files, more)
+    }
+
+    pub(crate) fn compile_with_certificate(
+        &self,
+        files: &(PathBuf, PathBuf),
+    ) -> (i32, String, String) {
+        self.run(files, &[])
+    }
+
+    /// Certificate and key of another installation.
+    pub(crate) fn foreign_certificate(&self) -> (PathBuf, PathBuf) {
+        let files = self.installation.root().join("foreign");
+        fs::create_dir_all(&files).unwrap();
+        let programs = Programs::beside(self.installation.tutti()).unwrap();
+        let other = Installation::new(programs, "").unwrap();
+        let (cert, key) = other.client_certificate(CERTNAME).unwrap();
+        let copies = (files.join("cert.pem"), files.join("key.pem"));
+        fs::copy(cert, &copies.0).unwrap();
+        fs::copy(key, &copies.1).unwrap();
+        copies
+    }
+
+    fn run(&self, (cert, key): &(PathBuf, PathBuf), more: &[&str]) -> (i32, String, String) {
+        let facts = self.installation.root().join("facts.json");
+        fs::write(&facts, "{}").unwrap();
+        let ran = Command::new(self.installation.tutti())
+            .args(["catalog", "compile", CERTNAME, "--no-ruby", "--code-dir"])
+            .arg(self.environment())
+            .arg("--facts")
+            .arg(facts)
+            .args(["--puppetdb", &self.puppetdb.url(), "--cert"])
+            .arg(cert)
+            .arg("--key")
+            .arg(key)
+            .arg("--cacert")
+            .arg(self.installation.ca_dir().join("ca_crt.pem"))
+            .args(more)
+            .output()
+            .unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let code = ran.status.code().unwrap_or(-1);
+        (code, text(&ran.stdout), text(&ran.stderr))
+    }
+
+    /// Exit code and output of `tutti catalog diff` for two catalogs.
+    pub(crate) fn difference(&self, real: &str, ours: &str) -> (i32, String) {
+        let path = |name: &str| self.installation.root().join(name);
+        fs::write(path("real.json"), real).unwrap();
+        fs::write(path("ours.json"), ours).unwrap();
+        let ran = Command::new(self.installation.tutti())
+            .args(["catalog", "diff"])
+            .args([path("real.json"), path("ours.json")])
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+        (ran.status.code().unwrap_or(-1), printed)
+    }
+}
+
+fn http_client(installation: &Installation) -> reqwest::Client {
+    let (cert, key) = installation.certificate("puppet.test").unwrap();
+    let tls = TlsFiles {
+        cert,
+        key,
+        ca: installation.ca_dir().join("ca_crt.pem"),
+        crl: None,
+    };
+    let tls = ClientTls::load(&tls).unwrap();
+    reqwest::Client::builder()
+        .no_proxy()
+        .tls_backend_preconfigured((*tls).clone())
+        .build()
+        .unwrap()
+}

@@ -4,6 +4,7 @@
 //! a node keeps a bounded number of reports.
 
 use crate::StoreError;
+use crate::exported_resources;
 use crate::rows::row;
 use crate::statement::SqlStatement;
 use crate::store::Store;
@@ -133,11 +134,13 @@ impl Store {
         self.execute_all([insert, trim]).await.map(drop)
     }
 
-    /// Deletes a node. `false`: it does not exist.
+    /// Deletes a node with its reports and exported resources. `false`: it does not exist.
     pub async fn delete_inventory_node(&self, certname: &str) -> Result<bool, StoreError> {
-        let steps =
+        let of_node =
             [DELETE_REPORTS, DELETE_NODE].map(|sql| SqlStatement::new(sql, values![certname]));
-        self.execute_to_last(steps).await
+        let exported = exported_resources::delete_statements(certname);
+        self.execute_to_last(exported.into_iter().chain(of_node))
+            .await
     }
 
     /// At most `limit` nodes after `after` (`""`: from the first one), by certname.

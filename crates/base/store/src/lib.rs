@@ -27,6 +27,7 @@ mod database_survey;
 pub mod defaults;
 mod error;
 mod events;
+mod exported_resources;
 mod groups;
 mod history;
 mod history_mark;
@@ -86,6 +87,7 @@ pub use connections::ConnectionRow;
 pub use database_survey::{ConnectionEncryption, DatabaseSurvey, IntegrityCheck, SchemaState};
 pub use error::{HistoryFileError, OpenStoreError, SharedCause, StoreError};
 pub use events::EventRow;
+pub use exported_resources::{ExportedTypeRow, ExportingNodeRow};
 pub use groups::GroupRow;
 pub use history_mark::{HistoryMark, OlderHistory};
 pub use inventory::{InventoryFacts, InventoryNodeRow, InventoryReportRow};
@@ -141,6 +143,7 @@ pub fn every_statement() -> Vec<&'static str> {
         run_secrets::STATEMENTS,
         runs::STATEMENTS,
         events::STATEMENTS,
+        exported_resources::STATEMENTS,
         inventory::STATEMENTS,
         usage::STATEMENTS,
         users::STATEMENTS,

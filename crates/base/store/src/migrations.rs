@@ -89,6 +89,7 @@ pub(crate) const SQLITE: &[SchemaMigration] = migrations!("sqlite":
     28 "0028_webhook_templates",
     29 "0029_webhook_plan_events",
     30 "0030_scheduled_plans",
+    31 "0031_exported_resources",
 );
 
 pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
@@ -122,6 +123,7 @@ pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
     28 "0028_webhook_templates",
     29 "0029_webhook_plan_events",
     30 "0030_scheduled_plans",
+    31 "0031_exported_resources",
 );
 
 /// The migrations that remain to be applied after these.

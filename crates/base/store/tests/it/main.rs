@@ -12,6 +12,7 @@ mod disk;
 mod encryption;
 mod engine;
 mod events;
+mod exported_resources;
 mod frozen;
 mod inventory;
 mod jobs;

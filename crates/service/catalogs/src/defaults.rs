@@ -29,9 +29,9 @@ pub const ANSWER_EXCERPT: usize = 300;
 /// a server that is away or refuses.
 pub const NO_ANSWERS_MAX: usize = 3;
 
-/// Time in which a thread that compiles waits for an answer of the inventory. The inventory itself ends
-/// a query of PuppetDB after a minute; this is for one that does not run at all.
-pub const QUERY_WAIT_MAX: Duration = Duration::from_secs(90);
+/// Time in which a thread that compiles waits for an answer of PuppetDB or the database. The inventory
+/// ends a query of PuppetDB after a minute; this is for one that does not run at all.
+pub const ANSWER_WAIT_MAX: Duration = Duration::from_secs(90);
 
 /// Number of resources that one collector takes from other nodes: four of each of
 /// 25,000 nodes. Each takes about 1 kB in the catalog.
@@ -54,3 +54,15 @@ pub const COMPILES_WAITING_EACH_MAX: usize = 500;
 /// Versions that are kept ready to compile. Each takes up to 60 MB for an environment of 100 modules:
 /// 600 MB. Ruby workers keep as many versions.
 pub const OPEN_VERSIONS_MAX: usize = 10;
+
+/// Bytes of the stored resources that one collector takes: as much as an answer of PuppetDB may have.
+pub const EXPORTED_BYTES_MAX: usize = 64 << 20;
+
+/// Number of resources that one node exports. Nodes in the field export some ten.
+pub const EXPORTS_OF_NODE_MAX: usize = 10_000;
+
+/// Bytes of the resources that one node exports, as JSON: 400 for each of [`EXPORTS_OF_NODE_MAX`].
+pub const EXPORTED_BYTES_OF_NODE_MAX: usize = 4 << 20;
+
+/// Number of nodes whose resources of a type are read at once: some 1 kB each, 400 MB at most.
+pub const EXPORTING_NODES_PAGE: u64 = 100;

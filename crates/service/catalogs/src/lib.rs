@@ -25,7 +25,7 @@ pub use engine::{
 pub use environment::{
     CompilerOptions, EnvironmentFiles, EnvironmentOnDisk, EnvironmentReadError, module_directories,
 };
-pub use exports::{InventoryQueries, PuppetdbExports};
+pub use exports::{EmbeddedExports, InventoryQueries, KeepExportsError, PuppetdbExports};
 pub use grouping::{
     CauseGroup, CauseGroups, ChangeGroup, ChangeGroups, DifferenceCause, DifferenceExample,
 };

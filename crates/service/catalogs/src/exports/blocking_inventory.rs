@@ -1,14 +1,12 @@
 //! Queries of the inventory from threads that compile: [`BlockingInventory`].
 //!
-//! Invariant: the query runs in the runtime of the server, and the thread waits for a bounded time.
-
-use std::sync::mpsc;
+//! Invariant: an error is one line that names the cause.
 
 use inventory::{Inventory, NodeQuery, QueryError};
 use serde_json::Value as Json;
 use tokio::runtime::Handle;
 
-use crate::defaults::QUERY_WAIT_MAX;
+use super::waiting::wait_for;
 
 /// An inventory that is queried from a thread outside of its runtime.
 #[derive(Debug, Clone)]
@@ -27,23 +25,12 @@ impl BlockingInventory {
         self.inventory.location()
     }
 
-    /// The rows of an answer, or the cause why there are none. The calling thread waits for it, so
-    /// it must not be one of the runtime.
+    /// The rows of an answer, or the cause why there are none.
     pub(super) fn rows(&self, query: NodeQuery) -> Result<Vec<Json>, String> {
-        let (sender, receiver) = mpsc::sync_channel(1);
         let inventory = self.inventory.clone();
-        let task = self.runtime.spawn(async move {
-            // the thread that waits may have given up
-            let _ = sender.send(inventory.query(&query).await);
-        });
-        match receiver.recv_timeout(QUERY_WAIT_MAX) {
-            Ok(answer) => answer.map_err(|error| cause(&error)),
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                task.abort();
-                Err(format!("no answer within {} s", QUERY_WAIT_MAX.as_secs()))
-            }
-            Err(mpsc::RecvTimeoutError::Disconnected) => Err(QueryError::ShuttingDown.to_string()),
-        }
+        let answer = wait_for(&self.runtime, async move { inventory.query(&query).await });
+        let answer = answer.map_err(|end| end.to_string())?;
+        answer.map_err(|error| cause(&error))
     }
 }
 

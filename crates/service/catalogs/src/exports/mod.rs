@@ -1,14 +1,18 @@
-//! Exported resources and rows of PuppetDB for compilations: [`PuppetdbExports`],
-//! [`InventoryQueries`].
+//! Exported resources for compilations, from PuppetDB ([`PuppetdbExports`]) or from the database of this
+//! server ([`EmbeddedExports`]), and rows of the inventory ([`InventoryQueries`]).
 //!
 //! Invariant: a search is bounded in time, bytes and resources, and its error names the server and the
 //! cause.
 
 mod blocking_inventory;
+mod embedded;
 mod inventory_queries;
 mod puppetdb;
 mod resource_query;
 mod resource_row;
+mod stored_exports;
+mod waiting;
 
+pub use embedded::{EmbeddedExports, KeepExportsError};
 pub use inventory_queries::InventoryQueries;
 pub use puppetdb::PuppetdbExports;

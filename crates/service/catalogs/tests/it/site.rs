@@ -1,10 +1,10 @@
-//! A manifest that is compiled with a PuppetDB: [`compile`].
+//! Manifests that are compiled with data of other nodes: [`compile`], [`compile_request`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use catalogs::{CompilerOptions, EnvironmentOnDisk, InventoryQueries, PuppetdbExports};
-use compiler::{CompileRequest, DocumentForm};
+use compiler::{CompileRequest, CompiledCatalog, DocumentForm};
 use inventory::{Inventory, PuppetDbConfig};
 use serde_json::Value as Json;
 use tokio::runtime::Runtime;
@@ -21,6 +21,31 @@ pub(crate) fn compile(manifest: &str, url: &str) -> Compiled {
 
 /// The same with any configuration, or without PuppetDB.
 pub(crate) fn compile_with(manifest: &str, config: Option<PuppetDbConfig>) -> Compiled {
+    let runtime = Runtime::new().unwrap();
+    let mut request = request("here");
+    if let Some(config) = config {
+        let inventory = Inventory::puppetdb(config);
+        let handle = runtime.handle().clone();
+        let exports = PuppetdbExports::new(inventory.clone(), handle.clone());
+        request.exports = Some(Arc::new(exports));
+        request.puppetdb_queries = Some(Arc::new(InventoryQueries::new(inventory, handle)));
+    }
+    document(&compile_request(manifest, &request)?)
+}
+
+/// A request for the catalog of a node without facts.
+pub(crate) fn request(certname: &str) -> CompileRequest {
+    CompileRequest {
+        certname: certname.to_owned(),
+        ..CompileRequest::default()
+    }
+}
+
+/// Compiles a manifest; the error has its hints.
+pub(crate) fn compile_request(
+    manifest: &str,
+    request: &CompileRequest,
+) -> Result<CompiledCatalog, String> {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join("manifests")).unwrap();
     std::fs::write(directory.path().join("manifests/site.pp"), manifest).unwrap();
@@ -30,23 +55,13 @@ pub(crate) fn compile_with(manifest: &str, config: Option<PuppetDbConfig>) -> Co
         storeconfigs: true,
         ..CompilerOptions::default()
     });
-    let runtime = Runtime::new().unwrap();
-    let mut request = CompileRequest {
-        certname: "here".to_owned(),
-        ..CompileRequest::default()
-    };
-    if let Some(config) = config {
-        let inventory = Inventory::puppetdb(config);
-        let handle = runtime.handle().clone();
-        let exports = PuppetdbExports::new(inventory.clone(), handle.clone());
-        request.exports = Some(Arc::new(exports));
-        request.puppetdb_queries = Some(Arc::new(InventoryQueries::new(inventory, handle)));
-    }
-    let compiled = compiler::compile(&environment, &request);
-    let compiled = compiled.map_err(|error| {
+    compiler::compile(&environment, request).map_err(|error| {
         let hints = error.hints.join("; ");
         format!("{error} [{hints}]").replace(&directory.path().display().to_string(), "")
-    })?;
+    })
+}
+
+pub(crate) fn document(compiled: &CompiledCatalog) -> Compiled {
     let document = compiled.document.to_json(DocumentForm::Rich);
     document.map_err(|error| error.to_string())
 }

@@ -1,0 +1,230 @@
+//! Exported resources in the database of this server: [`EmbeddedExports`].
+//!
+//! Invariants: the resources of a node are those of the last catalog that was compiled for it; its
+//! sensitive values are sealed in the database.
+
+use std::sync::Arc;
+
+use compiler::{ExportSearchError, ExportedResource, ExportedResources};
+use evaluator::CollectorQuery;
+use pki::seal::SealKey;
+use serde_json::Value as Json;
+use sha2::{Digest as _, Sha256};
+use store::{ExportedTypeRow, ExportingNodeRow, Store, StoreError};
+use tokio::runtime::Handle;
+use zeroize::Zeroizing;
+
+use super::stored_exports::{StoredType, read_stored, stored_types};
+use super::waiting::wait_for;
+use crate::defaults::{
+    EXPORTED_BYTES_MAX, EXPORTED_BYTES_OF_NODE_MAX, EXPORTED_RESOURCES_MAX, EXPORTING_NODES_PAGE,
+    EXPORTS_OF_NODE_MAX,
+};
+
+/// The exported resources of all nodes, for sites without a PuppetDB. Deleting a node from the embedded
+/// inventory deletes its resources.
+#[derive(Debug, Clone)]
+pub struct EmbeddedExports {
+    store: Store,
+    seal: Arc<SealKey>,
+    runtime: Handle,
+}
+
+/// Exported resources that cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepExportsError {
+    #[error(
+        "{certname} exports {number} resources, and a node may export {EXPORTS_OF_NODE_MAX}: export \
+         less"
+    )]
+    TooMany { certname: String, number: usize },
+    #[error(
+        "the exported resources of {certname} have {bytes} bytes, and those of a node may have \
+         {EXPORTED_BYTES_OF_NODE_MAX}: export less"
+    )]
+    TooLarge { certname: String, bytes: usize },
+    #[error("an exported resource of {certname} is none of a catalog: {defect}")]
+    Malformed {
+        certname: String,
+        defect: &'static str,
+    },
+    #[error("the exported resources of {certname} cannot be stored")]
+    Store {
+        certname: String,
+        source: StoreError,
+    },
+}
+
+impl EmbeddedExports {
+    /// The resources in `store`, which is read in `runtime`. `seal` encrypts sensitive values.
+    #[must_use]
+    pub fn new(store: Store, seal: Arc<SealKey>, runtime: Handle) -> Self {
+        Self {
+            store,
+            seal,
+            runtime,
+        }
+    }
+
+    /// Replaces all exported resources of a node with those of its catalog:
+    /// [`exported_resources`](compiler::CatalogDocument::exported_resources) in plain form. `false`: they
+    /// are unchanged, and nothing was written.
+    ///
+    /// # Errors
+    /// The resources exceed a limit, or cannot be stored. The former ones remain.
+    pub async fn keep_exports(
+        &self,
+        certname: &str,
+        environment: &str,
+        code_id: Option<&str>,
+        resources: &[Json],
+    ) -> Result<bool, KeepExportsError> {
+        let types = self.rows(certname, resources)?;
+        let node = ExportingNodeRow {
+            certname: certname.to_owned(),
+            environment: environment.to_owned(),
+            code_id: code_id.map(str::to_owned),
+            digest: digest(&types),
+        };
+        let failure = |source| KeepExportsError::Store {
+            certname: certname.to_owned(),
+            source,
+        };
+        let known = self.store.exporting_node(certname).await;
+        let is_unchanged = match known.map_err(failure)? {
+            Some(known) => known == node && node.digest.is_some(),
+            None => types.is_empty(),
+        };
+        if !is_unchanged {
+            let put = self.store.put_exported_resources(&node, &types).await;
+            put.map_err(failure)?;
+        }
+        Ok(!is_unchanged)
+    }
+
+    fn rows(
+        &self,
+        certname: &str,
+        resources: &[Json],
+    ) -> Result<Vec<ExportedTypeRow>, KeepExportsError> {
+        let certname = certname.to_owned();
+        if resources.len() > EXPORTS_OF_NODE_MAX {
+            let number = resources.len();
+            return Err(KeepExportsError::TooMany { certname, number });
+        }
+        let types = match stored_types(resources) {
+            Ok(types) => types,
+            Err(defect) => return Err(KeepExportsError::Malformed { certname, defect }),
+        };
+        let rows: Vec<ExportedTypeRow> = types.iter().map(|it| self.row(&certname, it)).collect();
+        let bytes = rows.iter().map(row_bytes).sum();
+        if bytes > EXPORTED_BYTES_OF_NODE_MAX {
+            return Err(KeepExportsError::TooLarge { certname, bytes });
+        }
+        Ok(rows)
+    }
+
+    fn row(&self, certname: &str, stored: &StoredType) -> ExportedTypeRow {
+        let secrets = stored.secrets_text();
+        ExportedTypeRow {
+            certname: certname.to_owned(),
+            resource_type: stored.resource_type.clone(),
+            resources: stored.resources_text(),
+            sealed: secrets.map(|secrets| self.seal.seal(secrets.as_bytes())),
+        }
+    }
+
+    fn find(
+        &self,
+        certname: &str,
+        type_name: &str,
+        query: Option<&CollectorQuery>,
+    ) -> Result<Vec<ExportedResource>, String> {
+        let mut found = Vec::new();
+        let mut bytes = 0;
+        let mut after = String::new();
+        loop {
+            let rows = self.page(type_name, &after)?;
+            let Some(last) = rows.last() else {
+                return Ok(found);
+            };
+            after.clone_from(&last.certname);
+            for row in rows.iter().filter(|row| row.certname != certname) {
+                let before = found.len();
+                let resources = self.resources(row)?.into_iter();
+                found.extend(resources.filter(|it| query.is_none_or(|it2| it.is_accepted_by(it2))));
+                if found.len() > before {
+                    bytes += row_bytes(row);
+                }
+                if found.len() > EXPORTED_RESOURCES_MAX || bytes > EXPORTED_BYTES_MAX {
+                    return Err(format!(
+                        "more than {EXPORTED_RESOURCES_MAX} resources of the type {type_name}, or than \
+                         {} MiB, are found; give the collector a narrower query",
+                        EXPORTED_BYTES_MAX >> 20
+                    ));
+                }
+            }
+        }
+    }
+
+    fn page(&self, type_name: &str, after: &str) -> Result<Vec<ExportedTypeRow>, String> {
+        let store = self.store.clone();
+        let (type_name, after) = (type_name.to_owned(), after.to_owned());
+        let rows = wait_for(&self.runtime, async move {
+            store
+                .exported_resources(&type_name, &after, EXPORTING_NODES_PAGE)
+                .await
+        });
+        let rows = rows.map_err(|end| end.to_string())?;
+        rows.map_err(|error| error.to_string())
+    }
+
+    fn resources(&self, row: &ExportedTypeRow) -> Result<Vec<ExportedResource>, String> {
+        let place = |cause: String| format!("resources of {}: {cause}", row.certname);
+        let secrets = row.sealed.as_deref().map(|sealed| self.seal.open(sealed));
+        let secrets = secrets
+            .transpose()
+            .map_err(|error| place(error.to_string()))?;
+        let secrets = secrets.map(Zeroizing::new);
+        let secrets = secrets.as_deref().map(|bytes| str::from_utf8(bytes));
+        let secrets = secrets
+            .transpose()
+            .map_err(|error| place(error.to_string()))?;
+        read_stored(&row.certname, &row.resources, secrets).map_err(place)
+    }
+}
+
+impl ExportedResources for EmbeddedExports {
+    fn search(
+        &self,
+        certname: &str,
+        type_name: &str,
+        query: Option<&CollectorQuery>,
+    ) -> Result<Vec<ExportedResource>, ExportSearchError> {
+        self.find(certname, type_name, query).map_err(|cause| {
+            ExportSearchError(format!(
+                "Could not retrieve resources from the database of this server: {cause}"
+            ))
+        })
+    }
+}
+
+fn row_bytes(row: &ExportedTypeRow) -> usize {
+    row.resources.len() + row.sealed.as_ref().map_or(0, Vec::len)
+}
+
+/// Digest of resources; `None` if some values are secrets, which a digest would help to guess.
+fn digest(types: &[ExportedTypeRow]) -> Option<String> {
+    let mut hasher = Sha256::new();
+    for row in types {
+        if row.sealed.is_some() {
+            return None;
+        }
+        for text in [&row.resource_type, &row.resources] {
+            hasher.update((text.len() as u64).to_be_bytes());
+            hasher.update(text.as_bytes());
+        }
+    }
+    let digest = hasher.finalize();
+    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,255 @@
+//! Exported resources in the database of the server.
+
+use std::sync::Arc;
+
+use catalogs::defaults::{EXPORTED_BYTES_OF_NODE_MAX, EXPORTS_OF_NODE_MAX};
+use catalogs::{EmbeddedExports, KeepExportsError};
+use compiler::DocumentForm;
+use inventory::Inventory;
+use pki::seal::SealKey;
+use serde_json::{Value as Json, json};
+use store::{Store, StoreConfig};
+use tempfile::TempDir;
+use testkit::engine::Database;
+use tokio::runtime::Runtime;
+
+use crate::site::{Compiled, compile_request, document, request, resource};
+
+struct Exporters {
+    runtime: Runtime,
+    store: Store,
+    exports: EmbeddedExports,
+    directory: TempDir,
+    database: Database,
+}
+
+impl Exporters {
+    fn new() -> Self {
+        let runtime = Runtime::new().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let database = runtime.block_on(Database::empty()).unwrap();
+        let config = StoreConfig::new(database.url());
+        let store = runtime.block_on(Store::open(&config)).unwrap();
+        let seal = SealKey::open_or_create(&directory.path().join("seal")).unwrap();
+        let handle = runtime.handle().clone();
+        let exports = EmbeddedExports::new(store.clone(), Arc::new(seal), handle);
+        Self {
+            runtime,
+            store,
+            exports,
+            directory,
+            database,
+        }
+    }
+
+    fn keep(&self, certname: &str, resources: &[Json]) -> Result<bool, KeepExportsError> {
+        let kept = self
+            .exports
+            .keep_exports(certname, "production", Some("c1"), resources);
+        self.runtime.block_on(kept)
+    }
+
+    /// Compiles a node, and keeps its exported resources.
+    fn run(&self, certname: &str, manifest: &str) -> bool {
+        let mut request = request(certname);
+        request.exports = Some(Arc::new(self.exports.clone()));
+        let compiled = compile_request(manifest, &request).unwrap();
+        let exported = compiled
+            .document
+            .exported_resources(DocumentForm::Plain)
+            .unwrap();
+        self.keep(certname, &exported).unwrap()
+    }
+
+    /// The catalog of a node that collects.
+    fn collect(&self, manifest: &str) -> Compiled {
+        let mut request = request("here");
+        request.exports = Some(Arc::new(self.exports.clone()));
+        document(&compile_request(manifest, &request)?)
+    }
+}
+
+fn notify(title: &str, parameters: Json) -> Json {
+    json!({"type": "Notify", "title": title, "tags": ["notify"], "parameters": parameters})
+}
+
+fn titles(document: &Json) -> Vec<&str> {
+    let resources = document["resources"].as_array().unwrap().iter();
+    let notifies = resources.filter(|it| it["type"] == "Notify");
+    notifies.map(|it| it["title"].as_str().unwrap()).collect()
+}
+
+const EXPORT: &str = "
+    define backend($port, $options = {}) { notify { \"${title} ${port} ${options}\": } }
+    class shop {
+      @@backend { 'b': port => 80, options => { 'a' => [1, undef], 'ü' => 1.5 } }
+      @@notify { 'low': message => 'x', tag => 'Web' }
+      @@notify { 'both': message => ['x', 'y'], noop => true }
+      Notify <<| title == 'both' |>>
+      @notify { 'only virtual': }
+    }
+    include shop";
+
+#[test]
+fn exported_resources_of_other_nodes_are_collected() {
+    let site = Exporters::new();
+    assert!(site.run("web1", EXPORT));
+    let collect = "
+        define backend($port, $options = {}) { notify { \"${title} ${port} ${options}\": } }
+        Backend <<| port == 80 and tag == 'Shop' |>>
+        Notify <<| message == 'x' or noop == true |>> { withpath => true }
+        Notify <<| title != 'low' and title != 'both' |>>";
+    let found = site.collect(collect).unwrap();
+    let expected = ["low", "both", "b 80 {a => [1, ], ü => 1.5}"];
+    assert_eq!(titles(&found), expected);
+    let low = resource(&found, "Notify", "low").unwrap();
+    let expected = json!({"message": "x", "tag": "Web", "withpath": true});
+    assert_eq!(low["parameters"], expected);
+    assert_eq!(low["exported"], json!(false));
+    // a node does not collect its own resources from the database
+    let own = compile_request("Notify <<| |>>", &{
+        let mut request = request("web1");
+        request.exports = Some(Arc::new(site.exports.clone()));
+        request
+    });
+    assert_eq!(titles(&document(&own.unwrap()).unwrap()), [""; 0]);
+}
+
+#[test]
+fn values_are_compared_exactly() {
+    let site = Exporters::new();
+    let rows = [
+        notify("text", json!({"message": "x"})),
+        notify("upper", json!({"message": "X"})),
+        notify("list", json!({"message": ["x"]})),
+        notify("number", json!({"message": 1})),
+        notify("number as text", json!({"message": "1"})),
+        notify("none", json!({})),
+    ];
+    site.keep("web1", &rows).unwrap();
+    for (query, expected) in [
+        ("message == 'x'", vec!["text"]),
+        ("message == $list", vec!["list"]),
+        ("message == 1", vec!["number"]),
+        (
+            "message != 'x' and title != 'upper' and title != 'list'",
+            vec!["number", "number as text", "none"],
+        ),
+        ("title == 'TEXT'", vec![]),
+        ("tag == 'NOTIFY' and message == 'X'", vec!["upper"]),
+    ] {
+        let found = site.collect(&format!("$list = ['x'] Notify <<| {query} |>>"));
+        assert_eq!(titles(&found.unwrap()), expected, "{query}");
+    }
+}
+
+#[test]
+fn the_resources_of_a_node_are_those_of_its_last_catalog() {
+    let site = Exporters::new();
+    assert!(site.run("web1", "@@notify { 'a': } @@file { '/a': }"));
+    assert!(!site.run("web1", "@@notify { 'a': } @@file { '/a': }"));
+    assert!(site.run("web1", "@@notify { 'b': }"));
+    let found = site.collect("Notify <<| |>> File <<| |>>").unwrap();
+    assert_eq!(titles(&found), ["b"]);
+    assert!(resource(&found, "File", "/a").is_none());
+    assert!(site.run("web1", ""));
+    assert!(
+        !site.run("web1", ""),
+        "nothing is written for a node that exports nothing"
+    );
+    assert_eq!(titles(&site.collect("Notify <<| |>>").unwrap()), [""; 0]);
+}
+
+#[test]
+fn sensitive_values_are_sealed_and_stay_sensitive() {
+    let site = Exporters::new();
+    let manifest = "@@notify { 'a': message => Sensitive('hunter2'), withpath => true }
+        @@notify { 'b': message => { 'inner' => Sensitive('hunter3') } }";
+    assert!(site.run("web1", manifest));
+    assert!(
+        site.run("web1", manifest),
+        "the database has no digest of secrets"
+    );
+    assert!(!site.database.holds("hunter").unwrap());
+    assert!(site.database.holds("withpath").unwrap());
+    let found = site.collect("Notify <<| message != 'hunter2' |>>").unwrap();
+    let a = resource(&found, "Notify", "a").unwrap();
+    assert_eq!(a["parameters"]["message"], json!("hunter2"));
+    assert_eq!(a["sensitive_parameters"], json!(["message"]));
+    let b = resource(&found, "Notify", "b").unwrap();
+    assert!(!b.to_string().contains("hunter3"), "{b}");
+}
+
+#[test]
+fn another_seal_key_is_an_error_that_names_the_node() {
+    let site = Exporters::new();
+    site.run("web1", "@@notify { 'a': message => Sensitive('hunter2') }");
+    let other = SealKey::open_or_create(&site.directory.path().join("other")).unwrap();
+    let handle = site.runtime.handle().clone();
+    let other = EmbeddedExports::new(site.store.clone(), Arc::new(other), handle);
+    let mut request = request("here");
+    request.exports = Some(Arc::new(other));
+    let error = compile_request("Notify <<| |>>", &request).unwrap_err();
+    assert!(
+        error.contains(
+            "Could not retrieve resources from the database of this server: resources of web1"
+        ),
+        "{error}"
+    );
+    assert!(error.contains("sealed with another key"), "{error}");
+}
+
+#[test]
+fn too_many_and_too_large_resources_are_refused() {
+    let site = Exporters::new();
+    site.keep("web1", &[notify("before", json!({}))]).unwrap();
+    let many: Vec<Json> = (0..=EXPORTS_OF_NODE_MAX)
+        .map(|it| notify(&format!("n{it}"), json!({})))
+        .collect();
+    let error = site.keep("web1", &many).unwrap_err().to_string();
+    assert!(error.contains("10001 resources"), "{error}");
+    site.keep("web2", &many[1..]).unwrap();
+    let text = "x".repeat(EXPORTED_BYTES_OF_NODE_MAX);
+    let large = [notify("large", json!({"message": text}))];
+    let error = site.keep("web1", &large).unwrap_err().to_string();
+    assert!(error.contains("bytes"), "{error}");
+    let error = site.keep("web1", &[json!(1)]).unwrap_err().to_string();
+    assert!(
+        error.contains("none of a catalog: it has no type"),
+        "{error}"
+    );
+    let found = site.collect("Notify <<| title == 'before' |>>").unwrap();
+    assert_eq!(titles(&found), ["before"]);
+    // eleven nodes with as many as possible are more than a collector takes
+    for number in 0..10 {
+        site.keep(&format!("node{number}"), &many[1..]).unwrap();
+    }
+    let error = site.collect("Notify <<| |>>").unwrap_err();
+    assert!(error.contains("narrower query"), "{error}");
+}
+
+#[test]
+fn resources_of_more_nodes_than_a_page_are_found() {
+    let site = Exporters::new();
+    for number in 0..250 {
+        let title = format!("n{number:03} \0 ü");
+        site.keep(&format!("node{number:03}"), &[notify(&title, json!({}))])
+            .unwrap();
+    }
+    let found = site.collect("Notify <<| |>>").unwrap();
+    let expected: Vec<String> = (0..250).map(|it| format!("n{it:03} \0 ü")).collect();
+    assert_eq!(titles(&found), expected);
+}
+
+#[test]
+fn a_node_that_is_purged_exports_nothing() {
+    let site = Exporters::new();
+    site.run("web1", "@@notify { 'a': }");
+    let inventory = site
+        .runtime
+        .block_on(Inventory::embedded(site.store.clone()))
+        .unwrap();
+    let certname = "web1".parse().unwrap();
+    site.runtime.block_on(inventory.forget(&certname)).unwrap();
+    assert_eq!(titles(&site.collect("Notify <<| |>>").unwrap()), [""; 0]);
+}

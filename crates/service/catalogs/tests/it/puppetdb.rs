@@ -96,7 +96,8 @@ fn without_puppetdb_the_function_is_unknown() {
     assert_eq!(
         error,
         "Evaluation Error: Unknown function: 'puppetdb_query'. (file: /manifests/site.pp, line: 1, \
-         column: 1) on node here [it needs a PuppetDB, and none is configured for this compilation]"
+         column: 1) on node here [it needs a PuppetDB: name one with --puppetdb, or in the configuration \
+         of the server]"
     );
 }
 

@@ -15,7 +15,7 @@ use crate::compilation::Compilation;
 use crate::defaults;
 use crate::environment::CompilerEnvironment;
 use crate::error::CompileError;
-use crate::request::{CompileRequest, CompiledCatalog};
+use crate::request::{ApplyProgram, CompileRequest, CompiledCatalog};
 use crate::state::MAIN;
 
 /// Compiles the catalog of a node. The work runs on a thread of its own, which has the stack that
@@ -98,6 +98,10 @@ impl Compilation<'_> {
 
     fn set_top_variables(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
         let request = self.request;
+        if let Some(block) = &request.block {
+            self.set_block_variables(evaluator, block);
+            return Ok(());
+        }
         for (name, value) in request.facts.iter().chain(request.parameters.iter()) {
             match name.as_str() {
                 // trusted data replace a fact of that name
@@ -114,22 +118,50 @@ impl Compilation<'_> {
                 None => {}
             }
         }
-        let environment = Value::from(self.environment.name());
-        for (name, value) in [
-            ("environment", environment),
+        for (name, value) in self.top_variables() {
+            evaluator.set_global(name, value);
+        }
+        Ok(())
+    }
+
+    fn top_variables(&self) -> [(&'static str, Value); 7] {
+        let request = self.request;
+        [
+            ("environment", Value::from(self.environment.name())),
             ("trusted", Value::hash(request.trusted.clone())),
             ("server_facts", Value::hash(request.server_facts.clone())),
             ("facts", Value::hash(request.facts.clone())),
             ("title", Value::from("main")),
             ("name", Value::from("main")),
             ("module_name", Value::from("")),
-        ] {
+        ]
+    }
+
+    /// The variables of a block: facts replace those of the plan, and those of the plan replace
+    /// built-in ones except `$facts`, `$trusted` and `$server_facts`.
+    fn set_block_variables(&self, evaluator: &Evaluator<'_>, block: &ApplyProgram) {
+        let is_reserved = |name: &str| matches!(name, "facts" | "trusted" | "server_facts");
+        let is_of_main = |name: &str| matches!(name, "title" | "name" | "module_name");
+        for (name, value) in self.top_variables() {
             evaluator.set_global(name, value);
         }
-        Ok(())
+        let named = |(name, value): (&'_ Value, &Value)| -> Option<(String, Value)> {
+            let name = name.as_str().filter(|name| !is_reserved(name))?;
+            Some((name.to_owned(), value.clone()))
+        };
+        for (name, value) in block.variables.iter().filter_map(named) {
+            evaluator.set_global(&name, value);
+        }
+        let facts = self.request.facts.iter().filter_map(named);
+        for (name, value) in facts.filter(|(name, _)| !is_of_main(name)) {
+            evaluator.set_global(&name, value);
+        }
     }
 
     fn load_site(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+        if self.request.block.is_some() {
+            return Ok(());
+        }
         let name = self.environment.name();
         let site = self
             .environment
@@ -172,6 +204,9 @@ impl Compilation<'_> {
     }
 
     fn evaluate_main(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+        if let Some(block) = &self.request.block {
+            return evaluator.run_statements(&block.statements).map(drop);
+        }
         let site = Arc::clone(&self.state().site);
         for manifest in site.iter() {
             evaluator.run_statements(&manifest.manifest)?;

@@ -49,7 +49,7 @@ pub use error::CompileError;
 pub use exports::{ExportSearchError, ExportedResource, ExportedResources};
 pub use interrupt::CompileInterrupt;
 pub use puppetdb_queries::{PuppetdbQueries, PuppetdbQueryError};
-pub use request::{ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog};
+pub use request::{ApplyProgram, ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog};
 pub use ruby::{
     BlockArity, ErbSource, RubyCaller, RubyCalls, RubyCode, RubyFunctionKind, RubyProvider,
     ruby_error,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use evaluator::{LogLevel, SourceLocation};
+use evaluator::{LogLevel, Manifest, SourceLocation};
 use pcore::{Hash, Value};
 
 use crate::{CatalogDocument, CompileInterrupt, ExportedResources, PuppetdbQueries, RubyCalls};
@@ -25,6 +25,8 @@ pub struct CompileRequest {
     pub version: Value,
     /// Identifier of the code version, as the catalog names it.
     pub code_id: Option<String>,
+    /// Statements to compile instead of the site manifests; `None` for the catalog of a node.
+    pub block: Option<ApplyProgram>,
     /// Exported resources of other nodes; `None` if there is no source of them.
     pub exports: Option<Arc<dyn ExportedResources>>,
     /// Answers to `puppetdb_query`; `None` if the function is unknown.
@@ -39,6 +41,22 @@ impl fmt::Debug for CompileRequest {
         f.debug_struct("CompileRequest")
             .field("certname", &self.certname)
             .finish_non_exhaustive()
+    }
+}
+
+/// The `apply` block of a plan. Site manifests and node blocks are not read for it.
+#[derive(Clone)]
+pub struct ApplyProgram {
+    pub statements: Manifest,
+    /// Variables of the plan and of the target, which are in the top scope. Facts of the same name
+    /// replace them.
+    pub variables: Hash,
+}
+
+/// Leaves out the values of the variables, which may be secret.
+impl fmt::Debug for ApplyProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApplyProgram").finish_non_exhaustive()
     }
 }
 

@@ -164,6 +164,15 @@ pub const FILE_NAME_BYTES: usize = 255;
 /// The name of a user of a node; Linux has 32 bytes, directories of users up to 256.
 pub const USER_BYTES: usize = 256;
 
+/// Parameters that one node has for itself, such as its catalog: 800 bytes for each of the 20,000 resources
+/// of the largest catalogs in the field. A message has 64 MB.
+pub const NODE_PARAMS_BYTES: usize = 16 * 1_024 * 1_024;
+/// Nodes whose parameters are computed at once; the source has limits of its own.
+pub const NODE_PARAMS_AT_ONCE: usize = 16;
+/// Such parameters of all nodes of a job, in memory and in the job's row: 1,000 nodes with catalogs of
+/// 250 KB, which have some 300 resources.
+pub const NODE_PARAMS_TOTAL_BYTES: usize = 256 * 1_024 * 1_024;
+
 /// Age at which finished jobs are deleted, PE's `job_prune_days_threshold`.
 pub const PRUNE_AFTER: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Interval between two searches for jobs to delete.

@@ -15,6 +15,7 @@ use store::JobNumber;
 
 use crate::download::DownloadDirectory;
 use crate::file_server::StockParams;
+use crate::node_params::NodeParams;
 use crate::outcome::{self, OutcomeContext, RunOutcome};
 use crate::over_ssh::OverSsh;
 use crate::program;
@@ -26,6 +27,10 @@ use crate::state::JobState;
 pub(crate) enum JobKind {
     /// Runs a task.
     Task,
+    /// Runs the task that applies a catalog.
+    Apply,
+    /// Runs the task that prepares a node for catalogs.
+    ApplyPrep,
     /// Runs a shell command line.
     Command,
     /// Runs a script that is a file of the server.
@@ -44,6 +49,9 @@ pub(crate) struct JobAction {
     pub(crate) module: String,
     pub(crate) action: String,
     pub(crate) params: Arc<RawValue>,
+    /// Parameters that each node has for itself.
+    #[serde(default)]
+    pub(crate) node_params: Arc<NodeParams>,
     /// SSH connections of nodes that the job requests to be reached over SSH.
     #[serde(default)]
     pub(crate) over_ssh: Arc<OverSsh>,
@@ -74,6 +82,11 @@ pub(crate) const DEPLOY: &str = "deploy";
 // === impl JobKind ===
 
 impl JobKind {
+    /// True for kinds that run a task because it is that task.
+    pub(crate) fn is_task(self) -> bool {
+        matches!(self, Self::Task | Self::Apply | Self::ApplyPrep)
+    }
+
     /// The pool whose slots its runs take.
     pub(crate) fn pool(self) -> SlotPool {
         match self {
@@ -94,6 +107,8 @@ impl JobKind {
     pub(crate) fn from_command(command: &str) -> Self {
         match command {
             DEPLOY => Self::Puppet,
+            "apply" => Self::Apply,
+            "apply_prep" => Self::ApplyPrep,
             "command" => Self::Command,
             "script" => Self::Script,
             "upload" => Self::Upload,
@@ -106,6 +121,8 @@ impl JobKind {
     pub(crate) fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Task => ("task", "plan_task"),
+            Self::Apply => ("apply", "plan_apply"),
+            Self::ApplyPrep => ("apply_prep", "plan_apply_prep"),
             Self::Command => ("command", "plan_command"),
             Self::Script => ("script", "plan_script"),
             Self::Upload => ("upload", "plan_upload"),
@@ -126,7 +143,9 @@ impl JobKind {
         match self {
             Self::Command | Self::Script if as_task => program::shape_task(result, known),
             Self::Command | Self::Script => program::shape(result, known),
-            Self::Task | Self::Upload | Self::Puppet => outcome::shape(result, known, keep),
+            Self::Task | Self::Apply | Self::ApplyPrep | Self::Upload | Self::Puppet => {
+                outcome::shape(result, known, keep)
+            }
             // Without a destination the file is stored nowhere, least of all in the result.
             Self::Download => outcome::shape_unreadable("where its files go is not known any more"),
         }
@@ -141,10 +160,19 @@ impl JobAction {
             module: module.to_owned(),
             action: action.to_owned(),
             params: Arc::from(params),
+            node_params: Arc::default(),
             over_ssh: Arc::default(),
             task: None,
             place: None,
             stock: Arc::default(),
+        }
+    }
+
+    pub(crate) fn with_node_params(self, node_params: NodeParams) -> Self {
+        let node_params = Arc::new(node_params);
+        Self {
+            node_params,
+            ..self
         }
     }
 
@@ -264,6 +292,8 @@ mod tests {
         assert_eq!(JobKind::from_command("deploy"), JobKind::Puppet);
         for kind in [
             JobKind::Task,
+            JobKind::Apply,
+            JobKind::ApplyPrep,
             JobKind::Command,
             JobKind::Script,
             JobKind::Upload,

@@ -27,6 +27,7 @@ mod live;
 mod metrics;
 mod native;
 mod node_environments;
+mod node_params;
 mod outcome;
 mod over_ssh;
 mod ping;
@@ -65,6 +66,7 @@ pub use handle::{EngineLost, Jobs, JobsStartError, StopError};
 pub use live::{LiveEvent, LiveSubscription};
 pub use metrics::JobMetrics;
 pub use native::{FileContent, NativeAction, TreeItem};
+pub use node_params::{NodeParamTexts, NodeParamsSource};
 pub use outcome::{KIND_TASK, REDACTED, SENSITIVE};
 pub use over_ssh::OverSsh;
 pub use ping::PingResult;
@@ -78,7 +80,9 @@ pub use resolve::{
 pub use rollout::{BatchCount, Rollout, RolloutHalt, RolloutStep};
 pub use secrets::ReturnedSecret;
 pub use selectors::{NodeSelectors, SelectorError};
-pub use spec::{JobLimits, JobPlanStep, JobSpec, JobWork, PuppetEnvironment, PuppetWork, TaskWork};
+pub use spec::{
+    JobLimits, JobPlanStep, JobSpec, JobWork, PuppetEnvironment, PuppetWork, TaskPurpose, TaskWork,
+};
 pub use state::{JobState, RunState};
 pub use submit::JobSubmitError;
 pub use targets::{NodeScope, ScopeError};

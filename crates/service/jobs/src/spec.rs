@@ -4,6 +4,7 @@
 //! against the code and the nodes that there are.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::rollout::RolloutOptions;
@@ -15,6 +16,7 @@ use store::{PlanJournalWrite, SlotKey};
 
 use crate::kind::JobKind;
 use crate::native::NativeAction;
+use crate::node_params::NodeParamsSource;
 use crate::over_ssh::OverSsh;
 use crate::puppet::{CatalogCode, PuppetFlags};
 use crate::targets::NodeScope;
@@ -96,6 +98,8 @@ pub struct TaskWork {
     pub name: TaskName,
     /// Parameters by name; may hold secrets.
     pub params: Map<String, Value>,
+    /// Parameters that each node has for itself; `None` if all nodes have the same. They are secret.
+    pub node_params: Option<Arc<dyn NodeParamsSource>>,
     /// Names of parameters to be treated as secret, beside those that the metadata names.
     pub sensitive: Vec<String>,
     /// The user on the nodes that runs the task; `None`: the user that the agent runs tasks as by
@@ -103,8 +107,22 @@ pub struct TaskWork {
     pub run_as: Option<String>,
     /// Only show what would change; for tasks that can.
     pub noop: bool,
+    /// The reason that the task is run.
+    pub purpose: TaskPurpose,
     /// Nodes that are reached over SSH for this job, whether they have an agent or not.
     pub over_ssh: OverSsh,
+}
+
+/// The reason that a task is run, which names its job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskPurpose {
+    /// The task itself.
+    #[default]
+    Task,
+    /// An `apply` block of a plan.
+    Apply,
+    /// `apply_prep` of a plan.
+    ApplyPrep,
 }
 
 /// An on-demand Puppet run.
@@ -188,7 +206,11 @@ impl JobWork {
 
     pub(crate) fn kind(&self) -> JobKind {
         match self {
-            Self::Task(_) => JobKind::Task,
+            Self::Task(task) => match task.purpose {
+                TaskPurpose::Task => JobKind::Task,
+                TaskPurpose::Apply => JobKind::Apply,
+                TaskPurpose::ApplyPrep => JobKind::ApplyPrep,
+            },
             Self::Native { action, .. } => action.kind(),
             Self::Puppet(_) => JobKind::Puppet,
         }
@@ -205,9 +227,11 @@ impl TaskWork {
             code_id: None,
             name,
             params: Map::new(),
+            node_params: None,
             sensitive: Vec::new(),
             run_as: None,
             noop: false,
+            purpose: TaskPurpose::default(),
             over_ssh: OverSsh::default(),
         }
     }

@@ -215,6 +215,8 @@ const KINDS: &[(&str, &str)] = &[
     ("plan_script", "plan_script"),
     ("plan_upload", "plan_upload"),
     ("plan_download", "plan_download"),
+    ("plan_apply", "plan_apply"),
+    ("plan_apply_prep", "plan_apply_prep"),
 ];
 
 const STATES: &[(&str, &str)] = &[

@@ -15,8 +15,8 @@ use crate::catalog_code::NodeHost;
 use crate::code::{DefinitionCode, LoweredUnit};
 use crate::error::{EvalResult, EvalUnwind, SourceLocation, raise};
 use crate::frame::{CatalogScopeId, VariableFrame};
-use crate::host::SourceFile;
-use crate::lower::BUILT_IN_VARIABLES;
+use crate::host::{ApplyBlock, SourceFile};
+use crate::lower::{self, BUILT_IN_VARIABLES};
 use crate::regex_matches::RegexMatch;
 
 /// A parsed manifest, which compilations of one environment share.
@@ -229,6 +229,13 @@ impl Evaluator<'_> {
         let loader = &self.shared.loader;
         let parsed = loader.parsed();
         let unit = parsed.parse_file(file, loader.language(), location, self.stack)?;
+        Ok(Manifest { unit })
+    }
+
+    /// The statements of an `apply` block of a plan as a manifest, which other evaluations may run.
+    pub fn apply_block_manifest(&self, block: &ApplyBlock<'_>) -> EvalResult<Manifest> {
+        let ast = Arc::clone(block.ast);
+        let unit = lower::apply_block(ast, block.expression, self.stack)?;
         Ok(Manifest { unit })
     }
 

@@ -62,6 +62,38 @@ pub(crate) fn unit(
     }))
 }
 
+/// Lowers the statements of an `apply` block to a unit, as those of a manifest. Variables that the
+/// block assigns are in the top scope.
+pub(crate) fn apply_block(
+    ast: Arc<Ast>,
+    expression: ExprId,
+    stack: StackBudget,
+) -> EvalResult<Arc<LoweredUnit>> {
+    let mut lowering = AstLowering {
+        ast: Arc::clone(&ast),
+        nodes: Vec::new(),
+        codes: Vec::new(),
+        names: LexicalScopes::default(),
+        stack,
+    };
+    let statements = match ast.expr(expression) {
+        Expr::Apply { body, .. } => body,
+        _ => None,
+    };
+    let name: Arc<str> = "main".into();
+    lowering.names.open(Arc::clone(&name), true);
+    let body = lowering.optional(statements, ast.span(expression).start)?;
+    let main = lowering.finish(name, Vec::new(), body, None);
+    Ok(Arc::new(LoweredUnit {
+        ast,
+        nodes: lowering.nodes,
+        codes: lowering.codes,
+        definitions: Vec::new(),
+        node_blocks: Vec::new(),
+        main,
+    }))
+}
+
 struct AstLowering {
     ast: Arc<Ast>,
     nodes: Vec<LoweredNode>,

@@ -176,15 +176,21 @@ impl JobEngine {
             Some(_) => &action.stock.task,
             None => &action.stock.action,
         };
+        let common = match run.via {
+            NodeTransport::Agent => self.params_for(run, params, made),
+            NodeTransport::Ssh => params,
+        };
+        let own = action.node_params.merge(&run.certname, name, common);
+        let params = own.unwrap_or_else(|| common.to_owned());
         let body = PxpMessageBody::NonBlockingRequest(PxpRequest {
             transaction_id: run.transaction.clone(),
             module: module.to_owned(),
             action: name.to_owned(),
             params: match run.via {
-                NodeTransport::Agent => RawValue::to_owned(self.params_for(run, params, made)),
+                NodeTransport::Agent => params,
                 NodeTransport::Ssh => action
                     .over_ssh
-                    .params_with_connection(&run.certname, params),
+                    .params_with_connection(&run.certname, &params),
             },
             notify_outcome: Some(true),
             extended: self.accepts_extended(run),

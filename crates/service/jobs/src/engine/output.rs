@@ -16,7 +16,6 @@ use super::outgoing::OutgoingMessage;
 use super::state::JobEngine;
 use crate::defaults::{LIVE_QUEUE_BYTES, LIVE_SUBSCRIBERS, LIVE_WINDOW_MAX, LIVE_WINDOW_MIN};
 use crate::keys::{JobKey, RunKey};
-use crate::kind::JobKind;
 use crate::live::{self, LiveFeed, OutputChunk, OutputTaken};
 
 // === impl JobEngine ===
@@ -142,7 +141,7 @@ impl JobEngine {
         };
         job.watchers.retain(|watcher| !watcher.is_gone());
         let mut bytes = output.data;
-        if job.kind == JobKind::Task && output.stream == ProcessStream::Stdout {
+        if job.kind.is_task() && output.stream == ProcessStream::Stdout {
             // The agent does the same, but it may be an older or a stock one.
             bytes.truncate(sensitive.scan(&bytes));
         }

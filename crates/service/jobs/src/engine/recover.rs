@@ -53,7 +53,9 @@ impl JobEngine {
                 JobKind::Command | JobKind::Script | JobKind::Upload | JobKind::Download => {
                     self.load_fallen_back(job.job.number).await?
                 }
-                JobKind::Task | JobKind::Puppet => HashSet::new(),
+                JobKind::Task | JobKind::Apply | JobKind::ApplyPrep | JobKind::Puppet => {
+                    HashSet::new()
+                }
             };
             let before = self.load_previous_ends(&job).await?;
             self.resume_job(job, seal, found, &fallen_back, before);

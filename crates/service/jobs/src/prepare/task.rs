@@ -16,9 +16,11 @@ use crate::download::DownloadDirectory;
 use crate::engine::JobTarget;
 use crate::kind::JobAction;
 use crate::native::NativeAction;
+use crate::node_params::CollectedNodeParams;
 use crate::outcome::REDACTED;
 use crate::refusal::RunJobError;
 use crate::spec::{JobSpec, TaskWork};
+use crate::verdict::RunVerdict;
 
 // === impl JobPreparer ===
 
@@ -39,19 +41,14 @@ impl JobPreparer {
         if task.noop && !code.metadata.supports_noop {
             return Err(RunJobError::NoopUnsupported(task.name.clone()));
         }
-        let valid = validate_params(&code.metadata, &task.params).map_err(|problems| {
-            RunJobError::Parameters {
-                task: task.name.clone(),
-                problems,
-            }
-        })?;
+        let valid = check_params(task, &code)?;
         let sensitive = sensitive_names(&valid, task);
         let native_params = native.map(|native| native.to_shown_params(&sensitive));
         let params = native_params.unwrap_or_else(|| shown_params(&valid, &sensitive));
         let options = shown_options(spec, task, &nodes, params, &sensitive);
         let native_action = self.prepare_native(task, native, &sensitive).await?;
         let has_task = native.is_none_or(NativeAction::has_task);
-        let params = action::encode(&task_params(task, code, valid));
+        let params = action::encode(&task_params(task, code, without_sample(task, valid)));
         // A target that cannot run it as another user must not run it at all.
         let action = match (native_action, task.run_as.clone()) {
             (Some(native), None) if has_task => {
@@ -66,9 +63,22 @@ impl JobPreparer {
             Some(directory) => action.with_download(directory),
             None => action,
         };
-        let targets = nodes.into_iter().map(JobTarget::from).collect();
         let action = action.with_over_ssh(task.over_ssh.clone());
-        Ok((targets, action, options))
+        let Some(source) = &task.node_params else {
+            let targets = nodes.into_iter().map(JobTarget::from).collect();
+            return Ok((targets, action, options));
+        };
+        let CollectedNodeParams {
+            params, mut errors, ..
+        } = CollectedNodeParams::collect(&**source, &nodes).await;
+        let target = |certname: Certname| JobTarget {
+            refusal: errors
+                .remove(&certname)
+                .map(|error| RunVerdict::NoParams(Box::new(error))),
+            certname,
+        };
+        let targets = nodes.into_iter().map(target).collect();
+        Ok((targets, action.with_node_params(params), options))
     }
 
     /// Destination on the server for the files of a download.
@@ -153,6 +163,35 @@ fn check_user(task: &TaskWork, native: Option<&NativeAction>) -> Result<(), RunJ
     };
     let user = user.clone();
     Err(RunJobError::RunAs { user, why })
+}
+
+/// Checks the parameters. Those that each node has for itself are represented by a sample.
+fn check_params(task: &TaskWork, code: &EnvironmentTask) -> Result<ValidParams, RunJobError> {
+    let mut params = task.params.clone();
+    let sample = task.node_params.as_ref().map(|source| source.sample());
+    params.extend(sample.into_iter().flatten());
+    let valid = validate_params(&code.metadata, &params);
+    let mut valid = valid.map_err(|problems| RunJobError::Parameters {
+        task: task.name.clone(),
+        problems,
+    })?;
+    if let Some(source) = &task.node_params {
+        valid
+            .sensitive
+            .extend(source.sample().into_iter().map(|(name, _)| name));
+        valid.sensitive.sort();
+        valid.sensitive.dedup();
+    }
+    Ok(valid)
+}
+
+/// The parameters that all nodes have in common.
+fn without_sample(task: &TaskWork, mut valid: ValidParams) -> ValidParams {
+    let sample = task.node_params.as_ref().map(|source| source.sample());
+    for (name, _) in sample.into_iter().flatten() {
+        valid.params.remove(&name);
+    }
+    valid
 }
 
 /// The secret parameters: those that the metadata names, and those that the caller names.

@@ -51,6 +51,10 @@ impl RunVerdict {
                  is done already, let it run once by itself, so that its facts are new",
                 clip(version)
             ),
+            Self::NoParams(error) => {
+                let msg = error["msg"].as_str().unwrap_or("it has no parameters");
+                clip(msg).to_owned()
+            }
             Self::Refused(words) => format!("{node} did not run it: {}", clip(words)),
             Self::Unreadable => format!(
                 "the parameters for {node} were sealed with a key that is gone (the server's seal \

@@ -71,6 +71,8 @@ pub(crate) enum RunVerdict {
     OldPuppet {
         version: String,
     },
+    /// There are no parameters for the node, for the reason in this `_error`.
+    NoParams(Box<Value>),
     /// A broker or the node refused the request, with this message.
     Refused(String),
     /// The secrets of a job from before a restart cannot be read.
@@ -173,6 +175,7 @@ impl RunVerdict {
                 ..
             } => json!({ "exit_code": exit_code }),
             Self::TooManyFailures(reason) => reason.details(),
+            Self::NoParams(error) => return json!({"_error": error}),
             _ => json!({}),
         };
         json!({"_error": {"kind": self.kind(), "msg": self.message(node), "details": details}})
@@ -184,6 +187,7 @@ impl RunVerdict {
             | Self::NeedsAgent
             | Self::Busy
             | Self::OtherEnvironment { .. }
+            | Self::NoParams(_)
             | Self::Refused(_)
             | Self::Unreadable
             | Self::Unmarked => KIND_EXECUTION,

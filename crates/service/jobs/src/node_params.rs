@@ -1,0 +1,238 @@
+//! Parameters that each node of a task has for itself: [`NodeParamsSource`],
+//! [`NodeParams`].
+//!
+//! Invariant: they count as secret. They are in the sealed part of a job and in the request to their
+//! node, and nowhere else.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use async_trait::async_trait;
+use futures_util::{StreamExt as _, stream};
+use pcp::Certname;
+use pxp::action::{self, RunWithParams};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::defaults::{NODE_PARAMS_AT_ONCE, NODE_PARAMS_BYTES, NODE_PARAMS_TOTAL_BYTES};
+use crate::kind::RUN_WITH;
+
+/// Parameters as JSON text, by name.
+pub type NodeParamTexts = BTreeMap<String, Box<RawValue>>;
+
+/// Source of the parameters that differ between the nodes of a task, such as a catalog for each.
+#[async_trait]
+pub trait NodeParamsSource: fmt::Debug + Send + Sync {
+    /// Parameters of the same names and types, to check them against the task's metadata.
+    fn sample(&self) -> Map<String, Value>;
+
+    /// The parameters of a node. An error is the `_error` of a node that is not asked to run the task.
+    async fn of_node(&self, node: &Certname) -> Result<NodeParamTexts, Value>;
+}
+
+/// The parameters of the nodes of one job, by node.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct NodeParams(HashMap<Certname, NodeParamTexts>);
+
+/// The result of collecting parameters: they, and the errors of nodes that have none.
+#[derive(Default)]
+pub(crate) struct CollectedNodeParams {
+    pub(crate) params: NodeParams,
+    pub(crate) errors: HashMap<Certname, Value>,
+    /// Bytes of all parameters.
+    total: usize,
+}
+
+// === impl CollectedNodeParams ===
+
+impl CollectedNodeParams {
+    /// Asks a source for the parameters of these nodes, of several at once.
+    pub(crate) async fn collect(source: &dyn NodeParamsSource, nodes: &[Certname]) -> Self {
+        let mut collected = Self::default();
+        let of_node = |node| async move { (node, source.of_node(node).await) };
+        let mut found = stream::iter(nodes)
+            .map(of_node)
+            .buffered(NODE_PARAMS_AT_ONCE);
+        let mut answered = 0;
+        while let Some((node, found)) = found.next().await {
+            answered += 1;
+            collected.add(node, found);
+            if collected.total >= NODE_PARAMS_TOTAL_BYTES {
+                break;
+            }
+        }
+        drop(found);
+        for node in nodes.iter().skip(answered) {
+            let error = no_space_error(collected.total);
+            collected.errors.insert(node.clone(), error);
+        }
+        collected
+    }
+
+    fn add(&mut self, node: &Certname, found: Result<NodeParamTexts, Value>) {
+        let checked = found.and_then(|params| {
+            let bytes = check_size(&params, self.total)?;
+            self.total += bytes;
+            Ok(params)
+        });
+        match checked {
+            Ok(params) => drop(self.params.0.insert(node.clone(), params)),
+            Err(error) => drop(self.errors.insert(node.clone(), error)),
+        }
+    }
+}
+
+// === impl NodeParams ===
+
+impl NodeParams {
+    /// The parameters of a task action for this node; `None` if the node has none of its own.
+    pub(crate) fn merge(
+        &self,
+        node: &Certname,
+        action: &str,
+        params: &RawValue,
+    ) -> Option<Box<RawValue>> {
+        let own = self.0.get(node)?;
+        if action == RUN_WITH {
+            let mut with = action::decode::<RunWithParams>(params).ok()?;
+            with.run = merge_into_input(own, &with.run)?;
+            return Some(action::encode(&with));
+        }
+        merge_into_input(own, params)
+    }
+}
+
+/// The bytes of the parameters of a node, unless they are too many. `total` are those of other nodes.
+fn check_size(params: &NodeParamTexts, total: usize) -> Result<usize, Value> {
+    let bytes: usize = params.values().map(|value| value.get().len()).sum();
+    if bytes > NODE_PARAMS_BYTES {
+        return Err(too_large(&format!(
+            "its parameters have {bytes} bytes, and a node takes {NODE_PARAMS_BYTES} at the most"
+        )));
+    }
+    match total + bytes > NODE_PARAMS_TOTAL_BYTES {
+        true => Err(no_space_error(total)),
+        false => Ok(bytes),
+    }
+}
+
+fn no_space_error(total: usize) -> Value {
+    too_large(&format!(
+        "the parameters of the nodes before it have {total} bytes, and a job takes \
+         {NODE_PARAMS_TOTAL_BYTES} at the most: run it on fewer nodes at once"
+    ))
+}
+
+fn too_large(msg: &str) -> Value {
+    json!({"kind": "tutti/parameters-too-large", "msg": msg, "details": {}})
+}
+
+/// Adds entries to the member `input`. The values are copied as text, since a catalog may be large.
+fn merge_into_input(own: &NodeParamTexts, params: &RawValue) -> Option<Box<RawValue>> {
+    let mut params = action::decode::<BTreeMap<String, Box<RawValue>>>(params).ok()?;
+    let input = params.get("input")?;
+    let mut input = action::decode::<BTreeMap<String, Box<RawValue>>>(input).ok()?;
+    for (name, value) in own {
+        input.insert(name.clone(), value.clone());
+    }
+    params.insert("input".to_owned(), action::encode(&input));
+    Some(action::encode(&params))
+}
+
+/// Leaves out the values.
+impl fmt::Debug for NodeParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct FixedSource(HashMap<Certname, Result<Value, Value>>);
+
+    #[async_trait]
+    impl NodeParamsSource for FixedSource {
+        fn sample(&self) -> Map<String, Value> {
+            Map::new()
+        }
+
+        async fn of_node(&self, node: &Certname) -> Result<NodeParamTexts, Value> {
+            let catalog = self.0[node].clone()?;
+            Ok(texts(&catalog))
+        }
+    }
+
+    fn texts(catalog: &Value) -> NodeParamTexts {
+        BTreeMap::from([("catalog".to_owned(), action::encode(catalog))])
+    }
+
+    fn node(name: &str) -> Certname {
+        name.parse().unwrap()
+    }
+
+    async fn collect(given: &[(&str, Result<Value, Value>)]) -> CollectedNodeParams {
+        let nodes: Vec<Certname> = given.iter().map(|(name, _)| node(name)).collect();
+        let results = given.iter().map(|(_, result)| result.clone());
+        let source = FixedSource(nodes.iter().cloned().zip(results).collect());
+        CollectedNodeParams::collect(&source, &nodes).await
+    }
+
+    #[tokio::test]
+    async fn each_node_gets_its_own_parameters_and_keeps_the_common_ones() {
+        let error = json!({"msg": "no"});
+        let given = [
+            ("a", Ok(json!({"name": "a"}))),
+            ("b", Ok(json!({"name": "b"}))),
+            ("c", Err(error.clone())),
+        ];
+        let collected = collect(&given).await;
+        assert_eq!(collected.errors, HashMap::from([(node("c"), error)]));
+        let text = serde_json::to_string(&collected.params).unwrap();
+        let params: NodeParams = serde_json::from_str(&text).unwrap();
+        let common = json!({"task": "t", "input": {"_noop": true}});
+        let merged = |name: &str, action: &str, common: &Value| -> Value {
+            let common = action::encode(common);
+            let merged = params.merge(&node(name), action, &common).unwrap();
+            serde_json::from_str(merged.get()).unwrap()
+        };
+        let expected =
+            |name| json!({"task": "t", "input": {"_noop": true, "catalog": {"name": name}}});
+        assert_eq!(merged("a", "run", &common), expected("a"));
+        let with = json!({"run": common, "run_as": "web", "env": {}});
+        let with = merged("b", RUN_WITH, &with);
+        assert_eq!(with["run"], expected("b"));
+        assert_eq!(with["run_as"], "web");
+        let common = action::encode(&common);
+        assert!(params.merge(&node("c"), "run", &common).is_none());
+        assert!(!format!("{params:?}").contains("catalog"));
+    }
+
+    #[tokio::test]
+    async fn parameters_that_are_too_large_are_an_error_of_their_node() {
+        let large = json!("x".repeat(NODE_PARAMS_BYTES));
+        let collected = collect(&[("a", Ok(large)), ("b", Ok(json!("y")))]).await;
+        assert_eq!(collected.errors.len(), 1);
+        assert_eq!(
+            collected.errors[&node("a")]["kind"],
+            "tutti/parameters-too-large"
+        );
+        assert!(collected.params.0.contains_key(&node("b")));
+    }
+
+    #[test]
+    fn all_parameters_together_have_a_limit() {
+        let mut collected = CollectedNodeParams {
+            total: NODE_PARAMS_TOTAL_BYTES - 3,
+            ..CollectedNodeParams::default()
+        };
+        collected.add(&node("a"), Ok(texts(&json!("x"))));
+        collected.add(&node("b"), Ok(texts(&json!("x"))));
+        assert!(collected.params.0.contains_key(&node("a")));
+        let msg = collected.errors[&node("b")]["msg"].as_str().unwrap();
+        assert!(msg.contains("fewer nodes"), "{msg}");
+    }
+}

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Runs the program below with the Ruby of Puppet or OpenVox, else with that of the system.
+for ruby in /opt/puppetlabs/puppet/bin/ruby /usr/bin/ruby /usr/local/bin/ruby; do
+  [ -x "$ruby" ] && exec "$ruby" -x "$0"
+done
+cat <<'JSON'
+{"_error":{"kind":"bolt/apply-error","msg":"Puppet is not installed on the target, please install it to enable 'apply': install the package puppet-agent or openvox-agent, for example with the task `package` or `puppet_agent::install`","details":{}}}
+JSON
+exit 1
+#!ruby
+# frozen_string_literal: true
+
+# Applies a catalog and returns the report.
+
+require_relative '../files/apply_helper'
+
+# Values that the node computes itself.
+def resolve_deferred(catalog, environment)
+  return unless defined?(Puppet::Pops::Evaluator::DeferredResolver)
+
+  facts = Puppet::Node::Facts.new(catalog.name, {})
+  facts = Puppet::Node::Facts.indirection.find(catalog.name, environment: environment) || facts
+  Puppet::Pops::Evaluator::DeferredResolver.resolve_and_replace(facts, catalog)
+end
+
+def convert(data, environment)
+  catalog = Puppet::Resource::Catalog.from_data_hash(data)
+  catalog.environment = environment.name.to_s
+  catalog.environment_instance = environment
+  resolve_deferred(catalog, environment) if JSON.generate(data).include?('"Deferred"')
+  catalog = catalog.to_ral
+  catalog.finalize
+  catalog.host_config = true
+  catalog
+end
+
+ApplyHelper.run do |params, environment|
+  report = Puppet::Transaction::Report.new(nil, environment.name.to_s, params['catalog']['catalog_uuid'])
+  Puppet::Util::Log.newdestination(report)
+  catalog = convert(params['catalog'], environment)
+  report.configuration_version = catalog.version
+  catalog.apply(report: report, ignoreschedules: false)
+  Puppet::Util::Log.close(report)
+  report.finalize_report
+  # As with Puppet's own task for this, resources that failed are in the report: the task succeeded.
+  [report.to_data_hash, true]
+end

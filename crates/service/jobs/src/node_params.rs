@@ -50,14 +50,12 @@ impl CollectedNodeParams {
     /// Asks a source for the parameters of these nodes, of several at once.
     pub(crate) async fn collect(source: &dyn NodeParamsSource, nodes: &[Certname]) -> Self {
         let mut collected = Self::default();
-        let of_node = |node| async move { (node, source.of_node(node).await) };
-        let mut found = stream::iter(nodes)
-            .map(of_node)
-            .buffered(NODE_PARAMS_AT_ONCE);
+        let asked: Vec<_> = nodes.iter().map(|node| source.of_node(node)).collect();
+        let mut found = stream::iter(asked).buffered(NODE_PARAMS_AT_ONCE);
         let mut answered = 0;
-        while let Some((node, found)) = found.next().await {
+        while let Some(params) = found.next().await {
+            collected.add(&nodes[answered], params);
             answered += 1;
-            collected.add(node, found);
             if collected.total >= NODE_PARAMS_TOTAL_BYTES {
                 break;
             }

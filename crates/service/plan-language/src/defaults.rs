@@ -46,5 +46,8 @@ pub const UNWRAPPED_TEXT_BYTES: usize = 4;
 /// certnames of 50 bytes are 50 KB, and an event is stored as long as its plan job.
 pub const PREVIEW_TARGETS: usize = 1_000;
 
+/// The most bytes of a text from a node in the message of an error, enough for a stack trace.
+pub const NODE_OUTPUT_SHOWN_BYTES: usize = 4 << 10;
+
 /// The most bytes of parameters that a preview shows for one effect, enough for a person to read.
 pub const PREVIEW_PARAMETERS_BYTES: usize = 16 << 10;

@@ -134,12 +134,8 @@ impl EvaluationHost for PlanHost<'_> {
         self.preview.is_some().then_some(self)
     }
 
-    fn apply(&self, _: &mut Evaluator<'_>, _: ApplyBlock<'_>) -> EvalResult {
-        Err(failure::plain_error(
-            "tutti/not-supported",
-            "apply: this server compiles no catalogs yet; put the resources into a class and run Puppet \
-             on the targets instead",
-        ))
+    fn apply(&self, evaluator: &mut Evaluator<'_>, block: ApplyBlock<'_>) -> EvalResult {
+        functions::apply(self, evaluator, &block)
     }
 }
 

@@ -8,7 +8,7 @@ use pcore::{Hash, Type, Value};
 use serde_json::{Map, Value as Json, json};
 
 use crate::error_object::error_attribute;
-use crate::objects::{PlanFuture, PlanTarget, ResultSet, TaskResult, UnknownResult};
+use crate::objects::{PlanFuture, PlanResource, PlanTarget, ResultSet, TaskResult, UnknownResult};
 
 /// A value that JSON cannot represent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +92,9 @@ fn object(value: &Value) -> Option<Json> {
     }
     if let Some(set) = value.downcast_object::<ResultSet>() {
         return Some(set.results().iter().map(|it| it.to_data()).collect());
+    }
+    if let Some(resource) = value.downcast_object::<PlanResource>() {
+        return Some(to_display_json(&Value::hash(resource.data())));
     }
     if let Some(future) = value.downcast_object::<PlanFuture>() {
         return Some(json!(format!("Future '{}'", future.name())));

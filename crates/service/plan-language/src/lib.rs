@@ -32,4 +32,4 @@ mod yaml;
 
 pub use functions::{function_docs, function_specs};
 pub use program::PuppetPlans;
-pub use world::{NodeQueries, NodesError, PlanOwner, PlanServices};
+pub use world::{ApplyCompiler, NodeQueries, NodesError, PlanOwner, PlanServices};

@@ -17,7 +17,7 @@ use plans::{BranchId, PlanLaunch};
 
 use crate::code::DataRoots;
 use crate::global_layer::GlobalDataPaths;
-use crate::objects::{PlanTarget, PreviewStepNumbers};
+use crate::objects::{PlanResource, PlanTarget, PreviewStepNumbers};
 use crate::preview::PreviewTally;
 use crate::unwrapped_secrets::UnwrappedSecrets;
 use crate::world::{PlanOwner, PlanServices};
@@ -58,6 +58,8 @@ pub(crate) struct TargetState {
     pub(crate) config: Hash,
     pub(crate) features: IndexSet<Arc<str>>,
     pub(crate) plugin_hooks: Hash,
+    /// Resources that the plan set, by reference.
+    pub(crate) resources: IndexMap<Arc<str>, PlanResource>,
     /// Aliases of the target, as the plan gave them: a string or a list.
     pub(crate) aliases: Option<Value>,
 }

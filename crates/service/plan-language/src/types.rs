@@ -46,6 +46,10 @@ pub(crate) fn apply_result() -> Type {
     OBJECTS.get("applyresult")
 }
 
+pub(crate) fn resource_instance() -> Type {
+    OBJECTS.get("resourceinstance")
+}
+
 static OBJECTS: LazyLock<PlanObjects> = LazyLock::new(PlanObjects::new);
 
 /// The object types of plans by lower-case name. The types refer to each other, so all are declared

@@ -1,4 +1,5 @@
-//! The services that plans use. Main types: [`PlanServices`], [`NodeQueries`].
+//! The services that plans use. Main types: [`PlanServices`], [`NodeQueries`],
+//! [`ApplyCompiler`].
 //!
 //! Invariant: these services are used only within a step.
 
@@ -6,9 +7,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use compiler::CompileRequest;
 use environments::{BlobStore, CodeReader};
 use evaluator::{ParseCache, SharedBytes};
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 /// The services that all plans of a server share. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -17,6 +20,8 @@ pub struct PlanServices {
     /// Contents of files that plans have read, by hash.
     pub blobs: BlobStore,
     pub nodes: Arc<dyn NodeQueries>,
+    /// Compiler of catalogs.
+    pub apply_compiler: Arc<dyn ApplyCompiler>,
     /// Code files, parsed once for all plans.
     pub parsed: Arc<ParseCache>,
     /// Budget of memory for the values of all plans together.
@@ -26,6 +31,19 @@ pub struct PlanServices {
     /// Path of the `hiera.yaml` of the global layer, even if the file does not exist; `None` for no
     /// such layer.
     pub hiera_config: Option<PathBuf>,
+}
+
+/// Compiler of the catalogs of `apply` blocks.
+#[async_trait]
+pub trait ApplyCompiler: std::fmt::Debug + Send + Sync {
+    /// Compiles one catalog from a code version, and returns it as JSON in rich data, or the message of
+    /// the error. Waits while too many compile.
+    async fn compile(
+        &self,
+        environment: &str,
+        code_id: Option<&str>,
+        request: CompileRequest,
+    ) -> Result<Box<RawValue>, String>;
 }
 
 /// The user with whose permissions a plan queries nodes.

@@ -16,7 +16,8 @@ use crate::code::{DefinitionCode, LoweredUnit};
 use crate::error::{EvalResult, EvalUnwind, SourceLocation, raise};
 use crate::frame::{CatalogScopeId, VariableFrame};
 use crate::host::{ApplyBlock, SourceFile};
-use crate::lower::{self, BUILT_IN_VARIABLES};
+use crate::lower::{self, BUILT_IN_VARIABLES, FileScope};
+use crate::parse::{self, SourceLanguage};
 use crate::regex_matches::RegexMatch;
 
 /// A parsed manifest, which compilations of one environment share.
@@ -236,6 +237,13 @@ impl Evaluator<'_> {
     pub fn apply_block_manifest(&self, block: &ApplyBlock<'_>) -> EvalResult<Manifest> {
         let ast = Arc::clone(block.ast);
         let unit = lower::apply_block(ast, block.expression, self.stack)?;
+        Ok(Manifest { unit })
+    }
+
+    /// Parses statements as a manifest without definitions, which other evaluations may run.
+    pub fn parse_statements(&self, text: &str, file: Option<&str>) -> EvalResult<Manifest> {
+        let language = SourceLanguage::Manifest;
+        let unit = parse::text_unit(text, file, language, FileScope::Top, self.stack)?;
         Ok(Manifest { unit })
     }
 

@@ -5,10 +5,11 @@
 //! `bolt/run-failure` unless the call catches errors; without targets nothing is done.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use api_types::rollout::RolloutOptions;
 use evaluator::{EvalResult, SourceLocation};
-use jobs::{JobSpec, JobWork, NativeAction, NodeScope, TaskWork};
+use jobs::{JobSpec, JobWork, NativeAction, NodeParamsSource, NodeScope, TaskPurpose, TaskWork};
 use pcore::{Hash, Value};
 use pcp::Certname;
 use plans::{StepOutcome, StepWork};
@@ -26,7 +27,7 @@ const ERROR: &str = "_error";
 
 /// An action on targets, performed by a native action of agents or by a task.
 pub(crate) struct PlanAction<'a> {
-    /// The `action` of results: `task`, `command`, `script`, `upload`, `download`.
+    /// The `action` of results: `task`, `command`, `script`, `upload`, `download`, `apply`, …
     pub(crate) name: &'static str,
     /// The plan function in messages, such as `run_task`.
     pub(crate) function: &'static str,
@@ -36,8 +37,12 @@ pub(crate) struct PlanAction<'a> {
     pub(crate) native: Option<NativeAction>,
     /// Name of the task that performs the action.
     pub(crate) task: &'a str,
+    /// The reason that the task is run.
+    pub(crate) purpose: TaskPurpose,
     /// Parameters of the task, including secrets.
     pub(crate) params: Map<String, Json>,
+    /// Parameters that each node has for itself; `None` if there are none.
+    pub(crate) node_params: Option<Arc<dyn NodeParamsSource>>,
     /// Names of the parameters that are secret.
     pub(crate) sensitive: Vec<String>,
     /// The arguments that are journaled, without secrets.
@@ -108,6 +113,8 @@ impl PlanAction<'_> {
     ) -> Result<JobSpec, Json> {
         let task = TaskWork {
             params: self.params.clone(),
+            node_params: self.node_params.clone(),
+            purpose: self.purpose,
             sensitive: self.sensitive.clone(),
             run_as: options.run_as.clone(),
             noop,

@@ -47,12 +47,26 @@ impl PlanActionOptions {
             text.clone_into(&mut options.description);
             next += 1;
         }
-        if let Some(hash) = call.get(next).as_hash() {
-            options.take(host, hash)?;
-        }
-        let checked = options.limits.rollout.check();
-        checked.map_err(|problem| failure::invalid_value_error(format!("_{problem}")))?;
+        options.take_checked(host, call.get(next).as_hash())?;
         Ok(options)
+    }
+
+    /// Reads a hash of options alone.
+    pub(crate) fn of_hash(host: &PlanHost<'_>, hash: Option<&Hash>) -> EvalResult<Self> {
+        let mut options = Self {
+            run_as: host.run_as.borrow().clone(),
+            ..Self::default()
+        };
+        options.take_checked(host, hash)?;
+        Ok(options)
+    }
+
+    fn take_checked(&mut self, host: &PlanHost<'_>, hash: Option<&Hash>) -> EvalResult<()> {
+        if let Some(hash) = hash {
+            self.take(host, hash)?;
+        }
+        let checked = self.limits.rollout.check();
+        checked.map_err(|problem| failure::invalid_value_error(format!("_{problem}")))
     }
 
     fn take(&mut self, host: &PlanHost<'_>, hash: &Hash) -> EvalResult<()> {

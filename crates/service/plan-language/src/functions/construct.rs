@@ -13,7 +13,7 @@ use pcore::{
 
 use super::new_target::target_of;
 use crate::host::PlanHost;
-use crate::objects::{PlanTarget, ResultSet, TaskResult};
+use crate::objects::{PlanResource, PlanTarget, ResultSet, TaskResult};
 use crate::types;
 
 /// Creates an object of a type; `None` if it is not a type of plans.
@@ -22,6 +22,7 @@ pub(crate) fn construct(host: &PlanHost<'_>, ty: &Type, arguments: &[Value]) -> 
         () if *ty == types::target() => target(host, arguments),
         () if *ty == types::result() => result(arguments),
         () if *ty == types::result_set() => result_set(arguments),
+        () if *ty == types::resource_instance() => resource_instance(arguments),
         () if *ty == types::apply_result() => apply_result(arguments),
         () => return None,
     })
@@ -204,6 +205,47 @@ fn apply_result(arguments: &[Value]) -> EvalResult {
     construct_result(target, |target| {
         TaskResult::constructed_apply(target, value)
     })
+}
+
+fn resource_instance(arguments: &[Value]) -> EvalResult {
+    let hash = || Type::optional_of(value_type());
+    let names = Type::variant(vec![
+        Type::non_empty_string(),
+        Type::type_of(Type::resource()),
+    ]);
+    let by_hash = ConstructorForm::of_hash(vec![
+        element("target", false, types::target()),
+        element("type", false, names.clone()),
+        element("title", false, Type::non_empty_string()),
+        element("state", true, hash()),
+        element("desired_state", true, hash()),
+        element("events", true, Type::optional_of(Type::array())),
+    ]);
+    let by_place = ConstructorForm::new(
+        &[
+            ("target", types::target()),
+            ("type", names),
+            ("title", Type::non_empty_string()),
+        ],
+        &[("state", hash()), ("desired_state", hash())],
+    );
+    let given = match arguments {
+        [Value::Hash(given)] if by_hash.takes(arguments) => Hash::clone(given),
+        [_, _, ..] if by_place.takes(arguments) => {
+            let names = ["target", "type", "title", "state", "desired_state"];
+            let given = names.into_iter().zip(arguments);
+            given.map(|(name, value)| (name, value.clone())).collect()
+        }
+        _ => return refused("new_ResourceInstance", &[&by_hash, &by_place], arguments),
+    };
+    let target = given.get_str("target").cloned().unwrap_or_default();
+    let Some(target) = target.downcast_object::<PlanTarget>() else {
+        return Ok(target);
+    };
+    match PlanResource::from_hash(target.clone(), &given) {
+        Some(resource) => Ok(Value::object(resource)),
+        None => refused("new_ResourceInstance", &[&by_hash, &by_place], arguments),
+    }
 }
 
 fn value_of_apply(hash: &Hash) -> Hash {

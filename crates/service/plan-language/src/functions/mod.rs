@@ -6,6 +6,10 @@
 
 mod action;
 mod action_options;
+mod apply;
+mod apply_catalogs;
+mod apply_prep;
+mod apply_report;
 mod availability;
 mod construct;
 mod control;
@@ -18,6 +22,7 @@ mod plan;
 mod plan_function;
 mod prompts;
 mod puppetdb;
+mod resources;
 mod target_state;
 mod targets;
 mod task;
@@ -32,26 +37,31 @@ use evaluator::function::{FunctionDoc, FunctionSpec, NativeFunction};
 use evaluator::{CodeBlock, EvalResult, Evaluator};
 use pcore::Value;
 
-pub(crate) use self::action::PlanAction;
+pub(crate) use self::action::{PlanAction, finish_action};
 pub(crate) use self::action_options::PlanActionOptions;
+pub(crate) use self::apply::{ApplyStatements, apply, apply_statements, finish_apply};
+pub(crate) use self::apply_prep::prepare_targets;
 pub(crate) use self::construct::construct;
 pub(crate) use self::messages::log;
 pub(crate) use self::parallel::await_all;
 pub(crate) use self::plan::run_named_plan;
 pub(crate) use self::plan_function::PlanFunctionBody;
 use self::plan_function::{PlanFunction, PlanFunctionGroup};
+pub(crate) use self::targets::of as targets_of;
 pub(crate) use self::task_refusals::refused_task_error;
 use crate::host::PlanHost;
 use crate::objects::{PlanFuture, PlanTarget, ResultSet};
 
 const FAMILIES: &[PlanFunctionGroup] = &[
     prompts::FUNCTIONS,
+    apply_prep::FUNCTIONS,
     availability::FUNCTIONS,
     parallel::FUNCTIONS,
     control::FUNCTIONS,
     files::FUNCTIONS,
     plan::FUNCTIONS,
     puppetdb::FUNCTIONS,
+    resources::FUNCTIONS,
     target_state::FUNCTIONS,
     targets::FUNCTIONS,
     task::FUNCTIONS,

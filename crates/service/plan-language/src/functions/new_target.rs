@@ -30,6 +30,7 @@ pub(super) fn target_of(host: &PlanHost<'_>, hash: &Hash) -> EvalResult {
             .get_str("target_alias")
             .filter(|it| !it.is_undef())
             .cloned(),
+        ..TargetState::default()
     };
     let aliases = texts(hash, "target_alias");
     check_names(host, &target, &aliases)?;

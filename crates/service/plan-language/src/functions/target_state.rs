@@ -96,7 +96,11 @@ pub(super) fn attribute(host: &PlanHost<'_>, target: &PlanTarget, name: &str) ->
             let none = || Value::array(Vec::new());
             state.aliases.clone().unwrap_or_else(none)
         }
-        "resources" => Value::hash(Hash::new()),
+        "resources" => {
+            let resources = state.resources.iter();
+            let all = resources.map(|(name, it)| (&**name, Value::object(it.clone())));
+            Value::hash(all.collect())
+        }
         _ => return None,
     })
 }
@@ -116,6 +120,16 @@ fn change(
     };
     change(host.run.targets.borrow_mut().entry(name).or_default());
     Ok(target.clone())
+}
+
+/// Changes the state of a target.
+pub(super) fn change_of(
+    host: &PlanHost<'_>,
+    target: &PlanTarget,
+    change: impl FnOnce(&mut TargetState),
+) {
+    let mut states = host.run.targets.borrow_mut();
+    change(states.entry(Arc::clone(target.name())).or_default());
 }
 
 /// Returns the single target of a call.
@@ -156,7 +170,7 @@ fn add_facts(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>
 }
 
 /// Merges a hash into another, nested hashes too.
-fn merge(into: &mut Hash, more: &Hash) {
+pub(super) fn merge(into: &mut Hash, more: &Hash) {
     for (key, value) in more.iter() {
         let merged = match (into.get(key), value) {
             (Some(Value::Hash(old)), Value::Hash(new)) => {

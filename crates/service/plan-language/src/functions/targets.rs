@@ -76,7 +76,7 @@ const ENTITIES: &[&str] = &[
 ];
 
 /// Resolves a target specification.
-pub(super) fn of(
+pub(crate) fn of(
     host: &PlanHost<'_>,
     place: &SourceLocation,
     spec: &Value,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
 use evaluator::{EvalError, EvalResult, Evaluator};
-use jobs::NativeAction;
+use jobs::{NativeAction, TaskPurpose};
 use pcore::{Hash, Type, Value};
 use serde_json::{Map, Value as Json, json};
 
@@ -130,6 +130,8 @@ fn task(name: &str, params: Map<String, Json>, sensitive: Vec<String>) -> PlanAc
         });
     PlanAction {
         name: "task",
+        purpose: TaskPurpose::Task,
+        node_params: None,
         function: "run_task",
         object: name,
         task: name,
@@ -214,6 +216,8 @@ fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'
     let line = format!("{}{command}", exports(&options));
     let action = PlanAction {
         name: "command",
+        purpose: TaskPurpose::Task,
+        node_params: None,
         function: "run_command",
         object: &command,
         native: Some(NativeAction::Command {
@@ -259,6 +263,8 @@ fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
     };
     let action = PlanAction {
         name: "script",
+        purpose: TaskPurpose::Task,
+        node_params: None,
         function: "run_script",
         object: &script,
         native: Some(native),

@@ -11,7 +11,7 @@ use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, op
 use evaluator::{
     CodeOwner, EvalResult, EvalUnwind, EvaluationHost as _, Evaluator, SourceFile, SourceLocation,
 };
-use jobs::{FileContent, NativeAction, TreeItem};
+use jobs::{FileContent, NativeAction, TaskPurpose, TreeItem};
 use pcore::Value;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
@@ -326,6 +326,8 @@ impl FileUpload<'_> {
         }
         let action = PlanAction {
             name: "upload",
+            purpose: TaskPurpose::Task,
+            node_params: None,
             function: "upload_file",
             object: source,
             native: Some(self.payload.native(source, destination)),
@@ -391,6 +393,8 @@ fn download_file(
     let options = PlanActionOptions::of(host, &call, 3)?;
     let action = PlanAction {
         name: "download",
+        purpose: TaskPurpose::Task,
+        node_params: None,
         function: "download_file",
         object: &source,
         native: Some(NativeAction::Download {

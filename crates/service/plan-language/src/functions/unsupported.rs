@@ -13,16 +13,6 @@ const ANYTHING: &[FunctionDispatch] =
     &[FunctionDispatch::host(&[any("Any", "arguments")]).with_optional_block("")];
 
 pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
-    (FunctionSpec::new("apply_prep", ANYTHING), refuse_catalogs),
-    (
-        FunctionSpec::new("set_resources", ANYTHING),
-        refuse_catalogs,
-    ),
-    (
-        FunctionSpec::new("get_resources", ANYTHING),
-        refuse_catalogs,
-    ),
-    (FunctionSpec::new("resource", ANYTHING), refuse_catalogs),
     (
         FunctionSpec::new("run_container", ANYTHING),
         refuse_containers,
@@ -40,12 +30,6 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
 /// Creates the error of a function that this server does not have.
 pub(super) fn unsupported_error(name: &str, why: &str) -> Box<EvalUnwind> {
     failure::plain_error("tutti/not-supported", format!("{name}: {why}"))
-}
-
-fn refuse_catalogs(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
-    let why = "this server compiles no catalogs yet; put the resources into a class and run Puppet on the \
-               targets instead";
-    Err(unsupported_error(call.name, why))
 }
 
 fn refuse_containers(

@@ -4,6 +4,7 @@
 //! (variables and facts of a target, the state of a future) is read from the host.
 
 mod future;
+mod resource_instance;
 mod result;
 mod result_set;
 mod target;
@@ -11,6 +12,7 @@ mod unknown;
 mod unknown_steps;
 
 pub(crate) use future::PlanFuture;
+pub(crate) use resource_instance::{PlanResource, type_name_of};
 pub(crate) use result::TaskResult;
 pub(crate) use result_set::ResultSet;
 pub(crate) use target::PlanTarget;

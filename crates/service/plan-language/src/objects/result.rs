@@ -124,6 +124,20 @@ impl TaskResult {
         }
     }
 
+    /// Converts the result of an applied catalog, whose value has a `report`, to an `ApplyResult`.
+    pub(crate) fn into_apply_result(self) -> Self {
+        let mut value = Hash::clone(&self.value);
+        if let Some(message) = value.get_str(REPORT).and_then(counts_of_report) {
+            value.insert(OUTPUT, message);
+        }
+        Self {
+            value: Arc::new(value),
+            object: None,
+            is_apply: true,
+            ..self
+        }
+    }
+
     /// Creates a failed result that comes from no job.
     pub(crate) fn failed(
         target: PlanTarget,
@@ -162,6 +176,15 @@ impl TaskResult {
 
     pub(crate) fn target(&self) -> &PlanTarget {
         &self.target
+    }
+
+    /// The value as facts of the target.
+    pub(crate) fn facts(&self) -> Hash {
+        Hash::clone(&self.value)
+    }
+
+    pub(crate) fn error(&self) -> Option<&Value> {
+        self.error.as_ref()
     }
 
     pub(crate) fn is_ok(&self) -> bool {

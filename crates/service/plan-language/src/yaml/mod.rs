@@ -3,6 +3,7 @@
 //! Invariant: a plan that `environments` cannot read is never started. Of duplicate keys the last
 //! one counts, as in Bolt, with a warning in the plan's log.
 
+mod resources;
 mod run;
 mod text;
 

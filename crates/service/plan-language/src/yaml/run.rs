@@ -9,8 +9,8 @@ use evaluator::{
 use pcore::{Hash, Type, Value};
 use psych::YamlTreeNode;
 
-use super::YamlProgram;
 use super::text::{evaluate, node_to_value};
+use super::{YamlProgram, resources};
 use crate::failure;
 use crate::host::PlanHost;
 
@@ -37,7 +37,7 @@ pub(crate) fn run(
     bind(plan, arguments, &scope)?;
     for step in &plan.steps {
         let outer = host.step_place.replace(Some(location_of(plan, &step.node)));
-        let value = run_step(step, evaluator, &scope, &plan.file)
+        let value = run_step(host, step, evaluator, &scope, &plan.file)
             .map_err(|unwind| with_location(unwind, plan, &step.node));
         host.step_place.replace(outer);
         let value = value?;
@@ -86,6 +86,7 @@ fn bind(plan: &YamlProgram, arguments: &Hash, scope: &VariableScope) -> EvalResu
 }
 
 fn run_step(
+    host: &PlanHost<'_>,
     step: &YamlStep,
     evaluator: &mut Evaluator<'_>,
     scope: &VariableScope,
@@ -102,10 +103,31 @@ fn run_step(
         YamlAction::Plan => "run_plan",
         YamlAction::Upload => "upload_file",
         YamlAction::Download => "download_file",
-        YamlAction::Resources => "apply_prep",
+        YamlAction::Resources => {
+            let arguments = arguments(step, evaluator, scope, file, object)?;
+            return apply_resources(host, step, evaluator, &arguments);
+        }
     };
     let arguments = arguments(step, evaluator, scope, file, object)?;
     evaluator.call_function(function, arguments, None)
+}
+
+fn apply_resources(
+    host: &PlanHost<'_>,
+    step: &YamlStep,
+    evaluator: &mut Evaluator<'_>,
+    arguments: &[Value],
+) -> EvalResult {
+    let place = host.step_place.borrow().clone().unwrap_or_default();
+    match arguments {
+        [object, targets, Value::Hash(options)] => {
+            resources::run(host, evaluator, step, (object, targets, options), &place)
+        }
+        _ => Err(failure::plain_error(
+            "bolt/invalid-plan",
+            "a step with `resources` needs `targets`",
+        )),
+    }
 }
 
 fn arguments(

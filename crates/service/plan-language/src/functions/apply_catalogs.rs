@@ -1,0 +1,125 @@
+//! The catalogs of an apply step: [`ApplyCatalogs`].
+//!
+//! Invariant: a catalog depends on the plan's code version, on the variables of the plan, and on the
+//! variables and facts of the target as they were when the step began.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use compiler::{ApplyProgram, CompileRequest};
+use jobs::{NodeParamTexts, NodeParamsSource};
+use pcore::{Hash, Value};
+use pcp::Certname;
+use serde_json::{Map, Value as Json, json};
+
+use crate::host::PlanHost;
+use crate::objects::PlanTarget;
+use crate::run::TargetState;
+use crate::world::ApplyCompiler;
+
+/// The parameter with the catalog.
+const CATALOG: &str = "catalog";
+
+/// Compiles the catalog of each target of a step.
+pub(super) struct ApplyCatalogs {
+    compiler: Arc<dyn ApplyCompiler>,
+    environment: String,
+    code_id: Option<String>,
+    program: ApplyProgram,
+    /// Name in the plan, variables and facts of the targets, by certname.
+    targets: HashMap<String, TargetData>,
+}
+
+#[derive(Clone, Default)]
+struct TargetData {
+    name: String,
+    vars: Hash,
+    facts: Hash,
+}
+
+impl ApplyCatalogs {
+    pub(super) fn new(host: &PlanHost<'_>, targets: &[PlanTarget], program: ApplyProgram) -> Self {
+        let states = host.run.targets.borrow();
+        let nothing = TargetState::default();
+        let data = |target: &PlanTarget| {
+            let state = states.get(target.name()).unwrap_or(&nothing);
+            let data = TargetData {
+                name: target.safe_name(),
+                vars: state.vars.clone(),
+                facts: state.facts.clone(),
+            };
+            (target.certname().to_owned(), data)
+        };
+        Self {
+            compiler: Arc::clone(&host.run.world.apply_compiler),
+            environment: host.run.launch.environment.clone(),
+            code_id: host.run.launch.code_id.clone(),
+            program,
+            targets: targets.iter().map(data).collect(),
+        }
+    }
+
+    /// The variables of the target, replaced by those of the plan.
+    fn request(&self, certname: &str, target: &TargetData) -> CompileRequest {
+        let mut variables = target.vars.clone();
+        for (name, value) in self.program.variables.iter() {
+            variables.insert(name.clone(), value.clone());
+        }
+        let program = ApplyProgram {
+            statements: self.program.statements.clone(),
+            variables,
+        };
+        CompileRequest {
+            certname: certname.to_owned(),
+            facts: target.facts.clone(),
+            trusted: trusted(certname),
+            block: Some(program),
+            ..CompileRequest::default()
+        }
+    }
+}
+
+#[async_trait]
+impl NodeParamsSource for ApplyCatalogs {
+    fn sample(&self) -> Map<String, Json> {
+        Map::from_iter([(CATALOG.to_owned(), json!({}))])
+    }
+
+    async fn of_node(&self, node: &Certname) -> Result<NodeParamTexts, Json> {
+        let certname = node.as_str();
+        let nothing = TargetData::default();
+        let target = self.targets.get(certname).unwrap_or(&nothing);
+        let request = self.request(certname, target);
+        let code_id = self.code_id.as_deref();
+        let compiled = self.compiler.compile(&self.environment, code_id, request);
+        let catalog = compiled.await.map_err(|why| {
+            let msg = format!("Apply failed to compile for {}: {why}", target.name);
+            json!({"kind": "bolt/apply-error", "msg": msg, "details": {}})
+        })?;
+        Ok(BTreeMap::from([(CATALOG.to_owned(), catalog)]))
+    }
+}
+
+/// The variable `$trusted`: nobody but the plan vouches for the name.
+fn trusted(certname: &str) -> Hash {
+    let (host, domain) = certname.split_once('.').unwrap_or((certname, ""));
+    let mut trusted = Hash::new();
+    trusted.insert("authenticated", "local");
+    trusted.insert("certname", certname);
+    trusted.insert("extensions", Value::hash(Hash::new()));
+    trusted.insert("hostname", host);
+    trusted.insert("domain", domain);
+    trusted.insert("external", Value::hash(Hash::new()));
+    trusted
+}
+
+/// Leaves out the values of variables and facts.
+impl fmt::Debug for ApplyCatalogs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApplyCatalogs")
+            .field("environment", &self.environment)
+            .finish_non_exhaustive()
+    }
+}

@@ -14,6 +14,13 @@ macro_rules! shipped {
 }
 
 const FILES: &[(&str, &[u8])] = shipped![
+    "apply_helpers/files/apply_helper.rb",
+    "apply_helpers/tasks/apply_catalog.json",
+    "apply_helpers/tasks/apply_catalog.sh",
+    "apply_helpers/tasks/custom_facts.json",
+    "apply_helpers/tasks/custom_facts.sh",
+    "apply_helpers/tasks/query_resources.json",
+    "apply_helpers/tasks/query_resources.sh",
     "bolt_shim/files/shim.py",
     "bolt_shim/tasks/command.json",
     "bolt_shim/tasks/command.py",

@@ -1,5 +1,6 @@
 //! The engine that runs plans. Main function: [`start`].
 
+mod apply_compiler;
 mod nodes;
 mod owner;
 mod owner_rights;
@@ -20,6 +21,7 @@ use plan_language::{PlanServices, PuppetPlans};
 use rbac::Rbac;
 use store::Store;
 
+use self::apply_compiler::PlanCatalogs;
 use self::nodes::PlanNodes;
 use self::owner_rights::OwnerRestrictedJobs;
 use crate::config::Config;
@@ -54,6 +56,11 @@ pub(crate) async fn start(config: &Config, reach: PlanDependencies<'_>) -> Resul
             fleet: FleetResolver::new(reach.inventory.clone(), reach.classifier.clone()),
             fabric: reach.fabric.clone(),
         }),
+        apply_compiler: Arc::new(PlanCatalogs::new(
+            Arc::clone(reach.code),
+            vec![config.code.codedir.join("modules")],
+            config.code.hiera_config(),
+        )),
         parsed: ParseCache::new(),
         shared_bytes: Arc::new(SharedBytes::new(SHARED_BYTES_MAX)),
         data: Arc::default(),

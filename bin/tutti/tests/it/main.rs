@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod admin_password;
+mod apply;
 mod brokers;
 mod code;
 mod completion;

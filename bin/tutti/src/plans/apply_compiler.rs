@@ -11,7 +11,7 @@ use ::compiler::{CompileRequest, CompilerEnvironment, DocumentForm};
 use async_trait::async_trait;
 use environments::{CodeReader, EnvironmentName};
 use pcore::Value;
-use plan_language::ApplyCompiler;
+use plan_language::{ApplyCompiler, ApplyEnvironment};
 use ruby_workers::{RubyWorkerSettings, RubyWorkers};
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
@@ -23,7 +23,7 @@ pub(super) struct PlanCatalogs {
     base_modules: Vec<PathBuf>,
     hiera_config: PathBuf,
     ruby: RubyWorkers,
-    slots: Semaphore,
+    slots: Arc<Semaphore>,
 }
 
 impl PlanCatalogs {
@@ -38,7 +38,7 @@ impl PlanCatalogs {
             base_modules,
             hiera_config,
             ruby: RubyWorkers::new(RubyWorkerSettings::default()),
-            slots: Semaphore::new(slots),
+            slots: Arc::new(Semaphore::new(slots)),
         }
     }
 
@@ -67,26 +67,44 @@ impl PlanCatalogs {
 
 #[async_trait]
 impl ApplyCompiler for PlanCatalogs {
-    async fn compile(
+    async fn open(
         &self,
         environment: &str,
         code_id: Option<&str>,
-        request: CompileRequest,
-    ) -> Result<Box<RawValue>, String> {
+    ) -> Result<Box<dyn ApplyEnvironment>, String> {
+        let compiler = Arc::new(self.open_compiler(environment, code_id)?);
+        Ok(Box::new(OpenPlanCatalogs {
+            compiler,
+            code_id: code_id.map(str::to_owned),
+            slots: Arc::clone(&self.slots),
+        }))
+    }
+}
+
+/// An open environment.
+struct OpenPlanCatalogs {
+    compiler: Arc<CompilerEnvironment>,
+    code_id: Option<String>,
+    slots: Arc<Semaphore>,
+}
+
+#[async_trait]
+impl ApplyEnvironment for OpenPlanCatalogs {
+    async fn compile(&self, request: CompileRequest) -> Result<Box<RawValue>, String> {
         let _slot = self
             .slots
             .acquire()
             .await
             .map_err(|error| error.to_string())?;
-        let environment = self.open(environment, code_id)?;
         let request = CompileRequest {
             version: Value::Int(jiff::Timestamp::now().as_second()),
-            code_id: code_id.map(str::to_owned),
+            code_id: self.code_id.clone(),
             catalog_uuid: uuid::Uuid::new_v4().to_string(),
             ..request
         };
+        let compiler = Arc::clone(&self.compiler);
         let compiled = tokio::task::spawn_blocking(move || {
-            let compiled = compiler::compile(&environment, &request);
+            let compiled = compiler::compile(&compiler, &request);
             let compiled = compiled.map_err(|error| error.to_string())?;
             let text = compiled.document.to_text(DocumentForm::Rich);
             let text = text.map_err(|error| error.to_string())?;

@@ -66,7 +66,7 @@ pub use handle::{EngineLost, Jobs, JobsStartError, StopError};
 pub use live::{LiveEvent, LiveSubscription};
 pub use metrics::JobMetrics;
 pub use native::{FileContent, NativeAction, TreeItem};
-pub use node_params::{NodeParamTexts, NodeParamsSource};
+pub use node_params::{NodeParamTexts, NodeParamsSource, OpenNodeParams};
 pub use outcome::{KIND_TASK, REDACTED, SENSITIVE};
 pub use over_ssh::OverSsh;
 pub use ping::PingResult;

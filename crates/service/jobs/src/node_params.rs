@@ -27,6 +27,13 @@ pub trait NodeParamsSource: fmt::Debug + Send + Sync {
     /// Parameters of the same names and types, to check them against the task's metadata.
     fn sample(&self) -> Map<String, Value>;
 
+    /// Prepares what the nodes have in common. An error is the `_error` of all nodes.
+    async fn open(&self) -> Result<Box<dyn OpenNodeParams + '_>, Value>;
+}
+
+/// An opened [`NodeParamsSource`].
+#[async_trait]
+pub trait OpenNodeParams: Send + Sync {
     /// The parameters of a node. An error is the `_error` of a node that is not asked to run the task.
     async fn of_node(&self, node: &Certname) -> Result<NodeParamTexts, Value>;
 }
@@ -50,6 +57,14 @@ impl CollectedNodeParams {
     /// Asks a source for the parameters of these nodes, of several at once.
     pub(crate) async fn collect(source: &dyn NodeParamsSource, nodes: &[Certname]) -> Self {
         let mut collected = Self::default();
+        let source = match source.open().await {
+            Ok(source) => source,
+            Err(error) => {
+                let errors = nodes.iter().map(|node| (node.clone(), error.clone()));
+                collected.errors = errors.collect();
+                return collected;
+            }
+        };
         let asked: Vec<_> = nodes.iter().map(|node| source.of_node(node)).collect();
         let mut found = stream::iter(asked).buffered(NODE_PARAMS_AT_ONCE);
         let mut answered = 0;
@@ -158,6 +173,16 @@ mod tests {
             Map::new()
         }
 
+        async fn open(&self) -> Result<Box<dyn OpenNodeParams + '_>, Value> {
+            match self.0.is_empty() {
+                true => Err(json!({"msg": "no code"})),
+                false => Ok(Box::new(self)),
+            }
+        }
+    }
+
+    #[async_trait]
+    impl OpenNodeParams for &FixedSource {
         async fn of_node(&self, node: &Certname) -> Result<NodeParamTexts, Value> {
             let catalog = self.0[node].clone()?;
             Ok(texts(&catalog))
@@ -207,6 +232,18 @@ mod tests {
         let common = action::encode(&common);
         assert!(params.merge(&node("c"), "run", &common).is_none());
         assert!(!format!("{params:?}").contains("catalog"));
+    }
+
+    #[tokio::test]
+    async fn a_source_that_cannot_be_opened_is_the_error_of_all_nodes() {
+        let nodes = [node("a"), node("b")];
+        let source = FixedSource(HashMap::new());
+        let collected = CollectedNodeParams::collect(&source, &nodes).await;
+        let error = json!({"msg": "no code"});
+        assert_eq!(
+            collected.errors,
+            nodes.map(|node| (node, error.clone())).into()
+        );
     }
 
     #[tokio::test]

@@ -32,4 +32,6 @@ mod yaml;
 
 pub use functions::{function_docs, function_specs};
 pub use program::PuppetPlans;
-pub use world::{ApplyCompiler, NodeQueries, NodesError, PlanOwner, PlanServices};
+pub use world::{
+    ApplyCompiler, ApplyEnvironment, NodeQueries, NodesError, PlanOwner, PlanServices,
+};

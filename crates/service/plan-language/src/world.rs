@@ -36,14 +36,20 @@ pub struct PlanServices {
 /// Compiler of the catalogs of `apply` blocks.
 #[async_trait]
 pub trait ApplyCompiler: std::fmt::Debug + Send + Sync {
-    /// Compiles one catalog from a code version, and returns it as JSON in rich data, or the message of
-    /// the error. Waits while too many compile.
-    async fn compile(
+    /// Opens a code version of an environment; `None` for the live one. The error is a message.
+    async fn open(
         &self,
         environment: &str,
         code_id: Option<&str>,
-        request: CompileRequest,
-    ) -> Result<Box<RawValue>, String>;
+    ) -> Result<Box<dyn ApplyEnvironment>, String>;
+}
+
+/// An open code version, whose catalogs share what was read. It is not removed as long as this exists.
+#[async_trait]
+pub trait ApplyEnvironment: Send + Sync {
+    /// Compiles one catalog, and returns it as JSON in rich data, or the message of the error. Waits
+    /// while too many compile.
+    async fn compile(&self, request: CompileRequest) -> Result<Box<RawValue>, String>;
 }
 
 /// The user with whose permissions a plan queries nodes.

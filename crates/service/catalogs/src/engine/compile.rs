@@ -154,6 +154,7 @@ impl Catalogs {
             parameters,
             version: Value::Int(seconds_of_epoch()),
             code_id: opened.code_id.clone(),
+            block: None,
             exports: self.inner.settings.exports.clone(),
             puppetdb_queries: self.inner.settings.puppetdb_queries.clone(),
             catalog_uuid: uuid::Uuid::new_v4().to_string(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use compiler::{ApplyProgram, CompileRequest};
-use jobs::{NodeParamTexts, NodeParamsSource};
+use jobs::{NodeParamTexts, NodeParamsSource, OpenNodeParams};
 use pcore::{Hash, Value};
 use pcp::Certname;
 use serde_json::{Map, Value as Json, json};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::host::PlanHost;
 use crate::objects::PlanTarget;
 use crate::run::TargetState;
-use crate::world::ApplyCompiler;
+use crate::world::{ApplyCompiler, ApplyEnvironment};
 
 /// The parameter with the catalog.
 const CATALOG: &str = "catalog";
@@ -87,19 +87,42 @@ impl NodeParamsSource for ApplyCatalogs {
         Map::from_iter([(CATALOG.to_owned(), json!({}))])
     }
 
+    async fn open(&self) -> Result<Box<dyn OpenNodeParams + '_>, Json> {
+        let code_id = self.code_id.as_deref();
+        let environment = self.compiler.open(&self.environment, code_id).await;
+        let environment = environment.map_err(|why| apply_error(&why))?;
+        Ok(Box::new(OpenApplyCatalogs {
+            catalogs: self,
+            environment,
+        }))
+    }
+}
+
+/// Catalogs whose code is open.
+struct OpenApplyCatalogs<'c> {
+    catalogs: &'c ApplyCatalogs,
+    environment: Box<dyn ApplyEnvironment>,
+}
+
+#[async_trait]
+impl OpenNodeParams for OpenApplyCatalogs<'_> {
     async fn of_node(&self, node: &Certname) -> Result<NodeParamTexts, Json> {
         let certname = node.as_str();
         let nothing = TargetData::default();
-        let target = self.targets.get(certname).unwrap_or(&nothing);
-        let request = self.request(certname, target);
-        let code_id = self.code_id.as_deref();
-        let compiled = self.compiler.compile(&self.environment, code_id, request);
-        let catalog = compiled.await.map_err(|why| {
-            let msg = format!("Apply failed to compile for {}: {why}", target.name);
-            json!({"kind": "bolt/apply-error", "msg": msg, "details": {}})
+        let target = self.catalogs.targets.get(certname).unwrap_or(&nothing);
+        let request = self.catalogs.request(certname, target);
+        let catalog = self.environment.compile(request).await.map_err(|why| {
+            apply_error(&format!(
+                "Apply failed to compile for {}: {why}",
+                target.name
+            ))
         })?;
         Ok(BTreeMap::from([(CATALOG.to_owned(), catalog)]))
     }
+}
+
+fn apply_error(msg: &str) -> Json {
+    json!({"kind": "bolt/apply-error", "msg": msg, "details": {}})
 }
 
 /// The variable `$trusted`: nobody but the plan vouches for the name.

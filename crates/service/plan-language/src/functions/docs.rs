@@ -10,10 +10,9 @@ pub(crate) static DOCS: &[FunctionDoc] = evaluator::function_docs! {
         returns them.",
         "add_to_group('web1,web2', 'web')\nget_targets('web').map |$target| { $target.name }"
         => "['web1', 'web2']";
-    "apply_prep": "Is refused: the server compiles no catalogs.",
-        "apply_prep('web1')"
-        fails "apply_prep: this server compiles no catalogs yet; put the resources into a class \
-            and run Puppet on the targets instead";
+    "apply_prep": "Gathers the facts of the targets with their Puppet or OpenVox and adds them to \
+        those that the plan has. A target without Puppet fails.",
+        "apply_prep('web1').ok" => "true";
     "background": "Starts the block and returns a `Future` at once, while the block runs beside \
         the plan.",
         "$job = background('check') || { run_command('uptime', 'web1').ok }\nwait($job)"
@@ -54,10 +53,9 @@ pub(crate) static DOCS: &[FunctionDoc] = evaluator::function_docs! {
         "file::write('/etc/motd', 'Welcome')"
         fails "file::write: plans run on the server, whose disk and environment are not theirs; \
             use a task on a node";
-    "get_resources": "Is refused: the server compiles no catalogs.",
-        "get_resources('web1', Package)"
-        fails "get_resources: this server compiles no catalogs yet; put the resources into a class \
-            and run Puppet on the targets instead";
+    "get_resources": "Reads resources of the targets with their Puppet or OpenVox: all of a type, \
+        or single ones such as `User[root]`. The results have them under `resources`.",
+        "get_resources('web1', User).first['resources'][0]['title']" => "'root'";
     "get_target": "Returns the one target that a name, pattern, group or query denotes.",
         "get_target('web1').name" => "'web1'";
     "get_targets": "Returns the targets that names, patterns, groups or queries denote, each once.",
@@ -99,10 +97,9 @@ pub(crate) static DOCS: &[FunctionDoc] = evaluator::function_docs! {
     "resolve_references": "Is refused: the server has no plugins of Bolt's inventory.",
         "resolve_references({})"
         fails "resolve_references: the server has no plugins of Bolt's inventory";
-    "resource": "Is refused: the server compiles no catalogs.",
-        "resource('web1', Package, 'nginx')"
-        fails "resource: this server compiles no catalogs yet; put the resources into a class and \
-            run Puppet on the targets instead";
+    "resource": "Returns a resource that the plan set for a target, or `undef`.",
+        "$target = get_target('web1')\n$target.set_resources({ 'type' => 'File', 'title' => '/a' })\n\
+        $target.resource(File, '/a').reference" => "'File[/a]'";
     "run_command": "Runs a shell command on the targets and returns their results.",
         "run_command('systemctl restart app', 'web1,web2').ok" => "true";
     "run_container": "Is refused: the server runs no containers.",
@@ -128,10 +125,10 @@ pub(crate) static DOCS: &[FunctionDoc] = evaluator::function_docs! {
     "set_feature": "Adds a feature to a target, or removes it if the third argument is false, and \
         returns the target.",
         "set_feature(get_target('web1'), 'puppet-agent').features" => "['puppet-agent']";
-    "set_resources": "Is refused: the server compiles no catalogs.",
-        "set_resources('web1', [])"
-        fails "set_resources: this server compiles no catalogs yet; put the resources into a class \
-            and run Puppet on the targets instead";
+    "set_resources": "Sets resources of a target in the plan, from hashes or \
+        `ResourceInstance`s, and returns them.",
+        "set_resources(get_target('web1'), { 'type' => 'File', 'title' => '/a', \
+        'state' => { 'mode' => '0600' } })[0]['mode']" => "'0600'";
     "set_var": "Sets a variable of a target and returns the target.",
         "set_var(get_target('web1'), 'role', 'web').vars" => "{'role' => 'web'}";
     "system::env": "Is refused: the environment of the server does not belong to plans.",

@@ -1,8 +1,10 @@
 //! Plans in the Puppet language on the real job engine, with nodes in memory.
 #![cfg(test)]
 
+mod apply;
 mod beside;
 mod bolt;
+mod compiler;
 mod control;
 mod data;
 mod decisions;

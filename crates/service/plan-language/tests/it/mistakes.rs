@@ -11,7 +11,9 @@ async fn mistakes_have_their_place() {
         ("run_task()", "expects"),
         ("return Integer('x')", "cannot be converted to Integer"),
         ("file { '/x': }", "only available when compiling a catalog"),
-        ("apply('a') { notice('x') }", "compiles no catalogs"),
+        ("apply(1) { notice('x') }", "apply targets"),
+        ("apply(*[]) { notice('x') }", "apply requires a TargetSpec"),
+        ("apply('a', 1) { notice('x') }", "apply options"),
     ] {
         let ended = body(text).await;
         assert_eq!(ended.1["details"]["line"], 2, "{text}: {}", ended.1);

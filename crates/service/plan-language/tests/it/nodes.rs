@@ -257,6 +257,16 @@ fn answer(certname: &Certname, task: &str, input: &Value, is_broken: bool) -> Ac
         "m::secret" => (0, json!({"_sensitive": {"password": "hunter2"}})),
         "m::takes" => (0, json!({"bytes": own["it"].to_string().len()})),
         "m::half" if certname.as_str() == "b" => (2, json!({"was": "b"})),
+        "apply_helpers::apply_catalog" => (0, applied(input)),
+        "apply_helpers::custom_facts" => (0, json!({"kernel": "Linux", "of": certname})),
+        "apply_helpers::query_resources" if certname.as_str() == "c" => (
+            127,
+            json!({"_error": {"kind": "x", "msg": "no", "details": {"exit_code": 127}}}),
+        ),
+        "apply_helpers::query_resources" => (
+            0,
+            json!({"resources": [{"type": "User", "title": "root", "parameters": {"uid": 0}}]}),
+        ),
         "bolt_shim::command" => {
             let command = input["command"].as_str().unwrap();
             let code = command
@@ -280,6 +290,35 @@ fn answer(certname: &Certname, task: &str, input: &Value, is_broken: bool) -> Ac
         stdout: Some(told.to_string()),
         ..ActionResult::default()
     }
+}
+
+/// The report of a catalog. Its resources have succeeded, except those whose titles say otherwise.
+fn applied(input: &Value) -> Value {
+    let resources = input["catalog"]["resources"].as_array().unwrap();
+    let title = |resource: &Value| resource["title"].as_str().unwrap().to_owned();
+    if resources.iter().any(|it| title(it) == "garbage") {
+        return json!("hello");
+    }
+    let status = |resource: &Value| {
+        let failed = title(resource) == "fails";
+        let name = format!(
+            "{}[{}]",
+            resource["type"].as_str().unwrap(),
+            title(resource)
+        );
+        let event = json!({"status": "failure", "message": "it failed"});
+        let status = json!({
+            "failed": failed, "events": if failed { vec![event] } else { Vec::new() },
+            "message": resource["parameters"]["message"],
+        });
+        (name, status)
+    };
+    let statuses: serde_json::Map<String, Value> = resources.iter().map(status).collect();
+    let failed = statuses.values().any(|status| status["failed"] == true);
+    json!({
+        "status": if failed { "failed" } else { "changed" }, "noop": input["_noop"],
+        "resource_statuses": statuses, "metrics": {},
+    })
 }
 
 /// Creates a job engine over these nodes.

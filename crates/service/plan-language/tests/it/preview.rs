@@ -195,7 +195,7 @@ async fn a_plan_that_fails_in_any_case_fails_in_its_preview() {
             "run_task('m::echo', 'a', '_noop' => true)",
             "bolt/pal-error",
         ),
-        ("apply('a') { notify { 'x': } }", "tutti/not-supported"),
+        ("apply(1) { notify { 'x': } }", "bolt/pal-error"),
         (
             "run_command('x', 'a/../b')",
             "bolt.inventory/validation-error",

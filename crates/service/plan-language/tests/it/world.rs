@@ -16,6 +16,7 @@ use plans::{JobPlanEffects, PlanLaunch, PlanPreviewMode, Plans, PlansConfig};
 use serde_json::{Value, json};
 use store::{Store, StoreConfig, SystemClock};
 
+use crate::compiler::TestCompiler;
 use crate::nodes::{Nodes, engine};
 
 /// Far longer than any test needs, for busy machines.
@@ -106,6 +107,9 @@ impl World {
 
     pub(crate) async fn start(&mut self) {
         let programs = PuppetPlans::new(plan_language::PlanServices {
+            apply_compiler: Arc::new(TestCompiler {
+                code: self.code.clone(),
+            }),
             code: self.code.clone(),
             blobs: self.blobs.clone(),
             nodes: Arc::new(Known(Arc::clone(&self.names))),

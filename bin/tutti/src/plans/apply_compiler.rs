@@ -42,7 +42,7 @@ impl PlanCatalogs {
         }
     }
 
-    fn open(
+    fn open_compiler(
         &self,
         environment: &str,
         code_id: Option<&str>,

@@ -146,7 +146,7 @@ plan site(TargetSpec $nodes, String $directory, Sensitive[String] $pw) {
     let steps = format!("/orchestrator/v1/plan_jobs/{number}/steps");
     let steps = world.client.get(&steps).await.unwrap();
     let steps = steps["items"].as_array().unwrap();
-    let kinds = steps.iter().filter_map(|step| step["kind"].as_str());
+    let kinds = steps.iter().filter_map(|step| step["type"].as_str());
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
     for kind in kinds {
         *numbers.entry(kind).or_default() += 1;

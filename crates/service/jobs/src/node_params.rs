@@ -31,7 +31,7 @@ pub trait NodeParamsSource: fmt::Debug + Send + Sync {
     async fn open(&self) -> Result<Box<dyn OpenNodeParams + '_>, Value>;
 }
 
-/// An opened [`NodeParamsSource`].
+/// A source whose common part is ready, such as the code from which catalogs are compiled.
 #[async_trait]
 pub trait OpenNodeParams: Send + Sync {
     /// The parameters of a node. An error is the `_error` of a node that is not asked to run the task.

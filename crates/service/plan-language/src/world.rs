@@ -20,7 +20,7 @@ pub struct PlanServices {
     /// Contents of files that plans have read, by hash.
     pub blobs: BlobStore,
     pub nodes: Arc<dyn NodeQueries>,
-    /// Compiler of catalogs.
+    /// Compiles the catalogs of `apply` blocks, in a queue that all plans share.
     pub apply_compiler: Arc<dyn ApplyCompiler>,
     /// Code files, parsed once for all plans.
     pub parsed: Arc<ParseCache>,

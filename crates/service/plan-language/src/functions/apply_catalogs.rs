@@ -125,7 +125,7 @@ fn apply_error(msg: &str) -> Json {
     json!({"kind": "bolt/apply-error", "msg": msg, "details": {}})
 }
 
-/// The variable `$trusted`: nobody but the plan vouches for the name.
+/// The variable `$trusted`. The name is not from a certificate, but from the plan.
 fn trusted(certname: &str) -> Hash {
     let (host, domain) = certname.split_once('.').unwrap_or((certname, ""));
     let mut trusted = Hash::new();

@@ -90,7 +90,7 @@ fn failed_resources(target: &PlanTarget, report: &Map<String, Json>) -> Json {
         let events = status["events"].as_array().into_iter().flatten();
         for event in events.filter(|event| event["status"] == "failure") {
             let message = event["message"].as_str().unwrap_or("it failed");
-            msg.push_str(&format!("\n  {name}: {}", clip(message)));
+            msg.extend(["\n  ", name, ": ", clip(message)]);
         }
     }
     json!({"kind": "bolt/resource-failure", "msg": msg, "details": {}})

@@ -74,9 +74,7 @@ fn statements(resources: &[StepResource]) -> String {
         }
         let name = &resource.type_name;
         let own = format!("${VARIABLE}[{index}]");
-        text.push_str(&format!(
-            "{name} {{ {own}['title']: * => {own}['parameters'] }} "
-        ));
+        text += &format!("{name} {{ {own}['title']: * => {own}['parameters'] }} ");
     }
     text
 }

@@ -37,6 +37,8 @@ pub(crate) struct CodeUsers<'s> {
     pub(crate) plans: &'s ::plans::Plans,
     /// Source of the code versions that nodes use.
     pub(crate) inventory: &'s inventory::Inventory,
+    /// Compilations, which use code versions.
+    pub(crate) catalogs: &'s ::catalogs::Catalogs,
 }
 
 /// Starts the code deployments; `None`: the configuration names neither sources nor a staging
@@ -55,6 +57,7 @@ pub(crate) async fn start(
         jobs: works.jobs.clone(),
         plans: works.plans.clone(),
         inventory: works.inventory.clone(),
+        catalogs: works.catalogs.clone(),
     });
     let inability = "this server cannot deploy code";
     let begin = move || {
@@ -86,6 +89,7 @@ struct CodeManagerStarter {
     jobs: jobs::Jobs,
     plans: ::plans::Plans,
     inventory: inventory::Inventory,
+    catalogs: ::catalogs::Catalogs,
 }
 
 impl CodeManagerStarter {
@@ -115,6 +119,7 @@ impl CodeManagerStarter {
         let in_use = Arc::new(VersionUsers {
             store: store.clone(),
             inventory: self.inventory.clone(),
+            catalogs: self.catalogs.clone(),
             worker_ends: Mutex::new(WorkerEndReceivers {
                 plans: self.plans.watch_ended_plans(),
                 puppet: self.jobs.watch_puppet_ends(),
@@ -180,12 +185,13 @@ pub(crate) fn puppetserver(
     })
 }
 
-/// Code versions in use: unfinished plans and jobs keep their versions, and nodes those of their
-/// catalogs.
+/// Code versions in use: unfinished plans and jobs keep their versions, nodes those of their
+/// catalogs, and compilations theirs.
 #[derive(Debug)]
 struct VersionUsers {
     store: Store,
     inventory: inventory::Inventory,
+    catalogs: ::catalogs::Catalogs,
     worker_ends: Mutex<WorkerEndReceivers>,
 }
 
@@ -206,7 +212,9 @@ impl VersionsInUse for VersionUsers {
         // A node may request the files of its catalog, even of a cached one.
         let of_nodes = self.inventory.code_ids().await;
         let of_nodes = of_nodes.map_err(|error| error.to_string())?;
-        let used = of_plans.chain(of_nodes.iter().map(String::as_str));
+        let of_catalogs = self.catalogs.versions_in_use();
+        let others = of_nodes.iter().chain(&of_catalogs);
+        let used = of_plans.chain(others.map(String::as_str));
         Ok(used.filter_map(parse_code_version).collect())
     }
 

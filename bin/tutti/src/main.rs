@@ -6,6 +6,7 @@
 mod audit;
 mod broker;
 mod ca;
+mod catalogs;
 mod classifier;
 mod code_manager;
 mod config;

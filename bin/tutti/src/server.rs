@@ -113,6 +113,8 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     engines.api.plans.shutdown().await;
     engines.api.jobs.shutdown().await;
     engines.ssh.shutdown().await;
+    // After the plans and the API, which request catalogs.
+    engines.api.catalogs.shutdown().await;
     // After the jobs, so that their last events are sent if possible.
     engines.api.webhooks.shutdown().await;
     if let Some(broker) = broker {
@@ -159,7 +161,7 @@ impl ServerEngines {
         let modules = config.data_dir.join("modules");
         crate::shipped_modules::write(&modules)?;
         let code = EnvironmentDir::new(&config.code.codedir)
-            .with_modules(modules)
+            .with_modules(modules.clone())
             .with_versions(config.code.directory.join("versions"));
         let code: Arc<dyn CodeReader> = Arc::new(code);
         let certname: Certname = config.certname.parse()?;
@@ -179,6 +181,8 @@ impl ServerEngines {
         let recheck = crate::directories::recheck(config, &access, &external_directories);
         let audit = crate::audit::open(config, store.clone()).await;
         let classifier = crate::classifier::open(store.clone(), &inventory).await?;
+        let catalogs =
+            crate::catalogs::start(config, Arc::clone(&code), modules, &classifier, &inventory)?;
         let fleet = jobs::FleetResolver::new(inventory.clone(), classifier.clone());
         let connections = crate::ssh::connections(config, store.clone()).await?;
         let ssh = crate::ssh::start(config, &fabric, &connections, &blobs);
@@ -207,6 +211,7 @@ impl ServerEngines {
             inventory: &inventory,
             classifier: &classifier,
             fabric: &fabric,
+            catalogs: &catalogs,
         };
         let plans = Box::pin(crate::plans::start(config, reach)).await?;
         let webhooks = crate::webhooks::start(config, store.clone()).await?;
@@ -214,6 +219,7 @@ impl ServerEngines {
             jobs: &jobs,
             plans: &plans,
             inventory: &inventory,
+            catalogs: &catalogs,
         };
         let code_manager = Box::pin(crate::code_manager::start(config, store.clone(), works)).await;
         let scheduler = crate::schedules::start(config, store.clone(), audit.clone())?;
@@ -226,6 +232,7 @@ impl ServerEngines {
             classifier,
             connections,
             code,
+            catalogs,
             certificates: None,
             code_manager,
             access,

@@ -6,6 +6,7 @@
 //! those that only the site can know.
 
 pub(crate) mod access;
+pub(crate) mod catalogs;
 pub(crate) mod code;
 pub(crate) mod directories;
 mod error;
@@ -27,6 +28,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use self::access::AccessSection;
+use self::catalogs::CatalogsSection;
 use self::code::CodeSection;
 use self::directories::DirectoriesSection;
 use self::error::ConfigError;
@@ -67,6 +69,8 @@ pub(crate) struct Config {
     pub store: StoreSection,
     #[serde(default)]
     pub code: CodeSection,
+    #[serde(default)]
+    pub catalogs: CatalogsSection,
     #[serde(default)]
     pub audit: AuditSection,
     #[serde(default)]
@@ -164,6 +168,7 @@ impl Config {
             follow.check()?;
         }
         self.code.check()?;
+        self.catalogs.check(self.puppetserver.is_some())?;
         self.inventory.check()?;
         self.ssh.check()?;
         self.directories.check()?;

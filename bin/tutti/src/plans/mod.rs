@@ -5,6 +5,7 @@ mod nodes;
 mod owner;
 mod owner_rights;
 
+use ::catalogs::Catalogs;
 use std::sync::Arc;
 
 use ::plans::{JobPlanEffects, Plans, PlansConfig};
@@ -36,6 +37,7 @@ pub(crate) struct PlanDependencies<'a> {
     pub(crate) inventory: &'a Inventory,
     pub(crate) classifier: &'a Classifier,
     pub(crate) fabric: &'a Fabric,
+    pub(crate) catalogs: &'a Catalogs,
 }
 
 /// Starts the engine, and resumes unfinished plans.
@@ -56,11 +58,7 @@ pub(crate) async fn start(config: &Config, reach: PlanDependencies<'_>) -> Resul
             fleet: FleetResolver::new(reach.inventory.clone(), reach.classifier.clone()),
             fabric: reach.fabric.clone(),
         }),
-        apply_compiler: Arc::new(PlanCatalogs::new(
-            Arc::clone(reach.code),
-            vec![config.code.codedir.join("modules")],
-            config.code.hiera_config(),
-        )),
+        apply_compiler: Arc::new(PlanCatalogs(reach.catalogs.clone())),
         parsed: ParseCache::new(),
         shared_bytes: Arc::new(SharedBytes::new(SHARED_BYTES_MAX)),
         data: Arc::default(),

@@ -124,3 +124,6 @@ pub const WEBHOOK_QUEUE_ITEMS: i64 = 50;
 
 /// Timeout of the database in a diagnosis; the client waits for 15 s in all.
 pub const DIAGNOSIS_DATABASE_WAIT: Duration = Duration::from_secs(5);
+
+/// `Retry-After` of a request for a catalog that found no slot: some compilations end in that time.
+pub const CATALOG_RETRY_SECONDS: u64 = 5;

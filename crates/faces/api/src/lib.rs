@@ -11,6 +11,7 @@ mod base_url;
 mod body;
 mod budget;
 mod caller;
+mod catalogs;
 mod certificates;
 mod classifier;
 mod code;
@@ -293,6 +294,8 @@ pub fn router(state: ApiState) -> Router {
         .mount(&routes::CODE_HISTORY, code_manager::history)
         .mount(&routes::CODE_VERSIONS, code_manager::list)
         .mount(&routes::CODE_DIFF, code_manager::diff)
+        .mount(&routes::CODE_IMPACT, catalogs::impact)
+        .mount(&routes::CATALOG_COMPILE, catalogs::compile)
         .mount(&routes::CODE_ROLLBACK, code_manager::rollback)
         .mount(&routes::CODE_PROMOTE, code_manager::promote)
         .mount(&routes::CODE_PIN, code_manager::pin)

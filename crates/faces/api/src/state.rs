@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use api_types::{PlanCode, Route, RunCode};
 use audit::Audit;
+use catalogs::Catalogs;
 use classifier::Classifier;
 use environments::CodeReader;
 use fabric::Fabric;
@@ -44,6 +45,8 @@ pub struct ApiState {
     pub connections: ssh::SshConnections,
     /// Environments with their tasks and plans.
     pub code: Arc<dyn CodeReader>,
+    /// The compiler of catalogs.
+    pub catalogs: Catalogs,
     /// The certificate authority; `None` if this server is no CA.
     pub certificates: Option<ServerAuthority>,
     /// Code deployment; `None` if another program deploys code.

@@ -381,6 +381,7 @@ async fn check_response(response: Response) -> Result<Response> {
                 .and_then(|permission| permission.as_str())
                 .map(str::to_owned),
             msg: error.msg,
+            details: Box::new(error.details),
         }),
         Err(_) => Err(CommandFailure::Answer {
             url,

@@ -109,3 +109,10 @@ pub(crate) const REPLACED_FUNCTIONS_SHOWN: usize = 20;
 /// Versions of each environment that a local deployment keeps beside the live one, unless told
 /// otherwise: the number of a server (the crate `local-commands` checks that they are equal).
 pub const KEEP_VERSIONS: usize = 5;
+
+/// Attempts to have nodes compiled while the server has no room for them, each after
+/// [`IMPACT_RETRY_WAIT`]: five minutes, after which something else is wrong.
+pub(crate) const IMPACT_RETRIES: u32 = 60;
+
+/// Wait before such an attempt: some compilations end in that time.
+pub(crate) const IMPACT_RETRY_WAIT: Duration = Duration::from_secs(5);

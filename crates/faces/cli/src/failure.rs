@@ -75,6 +75,8 @@ pub enum CommandFailure {
         msg: String,
         /// The missing permission, if the service names one.
         permission: Option<String>,
+        /// Details of the error, by name.
+        details: Box<api_types::Object>,
     },
     /// The service's response cannot be read.
     #[error(
@@ -185,6 +187,7 @@ impl CommandFailure {
                 kind,
                 msg,
                 permission,
+                details: _,
             } => {
                 let kind = terminal::escape_control(kind);
                 let code = terminal::style_dim(format!("({kind}, HTTP {status})"));

@@ -172,6 +172,11 @@ pub(crate) async fn nodes(client: &ApiClient, typed: &str) -> Result<Vec<String>
     Ok(nodes)
 }
 
+/// The certnames that selectors such as `web*` mean, also of nodes that are not connected.
+pub(crate) async fn nodes_of_inventory(client: &ApiClient, typed: &str) -> Result<Vec<String>> {
+    resolve_selectors(client, parse(typed)?).await
+}
+
 /// Resolves names on the server. Full certnames are used as typed if the user may not see nodes,
 /// since a list of names needs no such permission.
 async fn resolve_selectors(client: &ApiClient, typed: Vec<String>) -> Result<Vec<String>> {

@@ -20,7 +20,7 @@ pub use comparison::{CatalogDifference, ResourceDifference, compare_catalogs};
 pub use engine::{
     CatalogCompiler, CatalogError, CatalogRequest, CatalogSettings, Catalogs, ChosenCompiler,
     CodeImpactRequest, CompilePriority, CompileQueueFull, CompiledNode, CompilerChoices,
-    ImpactVersion, NodeImpact, NodeMessage, OpenEnvironment,
+    ImpactVersion, NodeImpact, NodeMessage, OpenEnvironment, WrittenCatalog,
 };
 pub use environment::{
     CompilerOptions, EnvironmentFiles, EnvironmentOnDisk, EnvironmentReadError, module_directories,

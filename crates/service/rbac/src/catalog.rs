@@ -102,7 +102,7 @@ catalog! {
         "accept_reject" all "Accept and reject" "Sign and reject requests for certificates.";
     }
     "puppetserver" "Puppet Server" "The compiler." {
-        "compile_catalogs" each "Compile catalogs" "Compile catalogs of any node.";
+        "compile_catalogs" each "Compile catalogs" "Compile the catalog of any node with the code of an environment; the instance is its name.";
     }
     "directory_service" "Directory service" "Where remote users come from." {
         "edit" all "View, edit and test" "Change the settings of directories.";

@@ -35,4 +35,4 @@ pub use protocol::{
     RubyTemplate, RubyTitlePattern,
 };
 pub use session::RubySession;
-pub use settings::{RubyUser, RubyWorkerSettings};
+pub use settings::{RubyUser, RubyUserError, RubyWorkerSettings};

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::unistd::User;
+
 use crate::defaults::{
     CALL_TIME_MAX, ENVIRONMENTS_MAX, FRAME_MAX, MEMORY_MAX, OUTPUT_MAX, PROCESSES_MAX,
     START_TIME_MAX,
@@ -43,6 +45,37 @@ pub struct RubyWorkerSettings {
 pub struct RubyUser {
     pub uid: u32,
     pub gid: u32,
+}
+
+// === impl RubyUser ===
+
+impl RubyUser {
+    /// The user with a name.
+    ///
+    /// # Errors
+    /// There is no such user, or the users of the machine cannot be read.
+    pub fn find(name: &str) -> Result<Self, RubyUserError> {
+        let failed = |cause: String| RubyUserError {
+            name: name.to_owned(),
+            cause,
+        };
+        match User::from_name(name) {
+            Ok(Some(user)) => Ok(Self {
+                uid: user.uid.as_raw(),
+                gid: user.gid.as_raw(),
+            }),
+            Ok(None) => Err(failed("there is no such user".to_owned())),
+            Err(error) => Err(failed(error.to_string())),
+        }
+    }
+}
+
+/// A user for Ruby processes that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot run Ruby as the user {name:?}: {cause}")]
+pub struct RubyUserError {
+    pub name: String,
+    pub cause: String,
 }
 
 // === impl RubyWorkerSettings ===

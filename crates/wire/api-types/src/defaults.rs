@@ -86,3 +86,7 @@ pub const CODE_DEPLOYS: u64 = 50;
 /// Largest number of deployments in one reply of the history: with some KB for each, some MB of
 /// JSON.
 pub const CODE_DEPLOYS_MAX: u64 = 1_000;
+
+/// Nodes of one request for the impact of code. Two catalogs of each are compiled, in a few seconds on
+/// two cores, so that a client sees progress and no request holds a connection for long.
+pub const IMPACT_NODES_MAX: usize = 25;

@@ -174,6 +174,10 @@ kinds! {
     INVALID_TASK = 422 "puppet.tasks/invalid-task";
     /// The `environment.conf` or a file of the environment cannot be used; details carry `file`.
     INVALID_ENVIRONMENT = 422 "tutti/invalid-environment";
+    /// The catalog cannot be compiled; details carry `file`, `line`, `hints` and `others`.
+    CATALOG_COMPILE = 422 "tutti/catalog-compile-error";
+    /// The puppetserver that compiles the catalog gives no answer.
+    COMPILER_UNAVAILABLE = 503 "tutti/compiler-unavailable";
     /// The event does not exist, or belongs to another plan job.
     MISMATCHED_EVENT = 404 "puppetlabs.orchestrator/mismatched-job-event-id";
     /// The plan job has ended; start a new one.

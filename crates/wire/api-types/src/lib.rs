@@ -12,6 +12,7 @@ mod action;
 pub mod activity;
 pub mod audit;
 pub mod auth;
+pub mod catalogs;
 pub mod certificates;
 pub mod classifier;
 pub mod code;
@@ -59,6 +60,10 @@ pub mod webhooks;
 
 pub use action::{ActionCommand, ActionType};
 pub use auth::{LoginRequest, RevokeTokens, TokenReply, User};
+pub use catalogs::{
+    CatalogCompileCommand, CatalogCompilerChoice, CodeImpactCommand, CodeImpactGroup,
+    CodeImpactReply, CompileMessage, CompiledCatalogReply, RubyCallCount,
+};
 pub use certificates::{
     CertificateChange, CertificateChanged, CertificateStatus, CertificateStatuses,
     CertificatesQuery, DesiredState, RevocationInForce,

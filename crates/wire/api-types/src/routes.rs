@@ -16,6 +16,7 @@ macro_rules! group {
 use group;
 
 mod activity;
+mod catalogs;
 mod certificates;
 mod classifier;
 mod code;
@@ -36,6 +37,7 @@ mod webhooks;
 use crate::route::Route;
 
 pub use self::activity::*;
+pub use self::catalogs::*;
 pub use self::certificates::*;
 pub use self::classifier::*;
 pub use self::code::*;
@@ -58,6 +60,7 @@ pub const ALL: &[Route] = &joined::<{ count(GROUPS) }>(GROUPS);
 /// Route groups, one for each file of this module.
 const GROUPS: &[&[Route]] = &[
     activity::GROUP,
+    catalogs::GROUP,
     certificates::GROUP,
     classifier::GROUP,
     code::GROUP,

@@ -30,6 +30,9 @@ fn sample(route: &Route) -> (&'static str, String) {
     if let Some(sample) = crate::classifier::sample(route) {
         return sample;
     }
+    if let Some(sample) = crate::catalogs::sample(route) {
+        return sample;
+    }
     if let Some(sample) = crate::schedules::sample(route) {
         return sample;
     }

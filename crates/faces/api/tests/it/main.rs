@@ -11,6 +11,7 @@ mod answers;
 mod audit;
 mod bodies;
 mod brokers;
+mod catalogs;
 mod certificates;
 mod classes;
 mod classifier;

@@ -126,7 +126,17 @@ impl World {
             oidc: None,
         };
         let plans = crate::plan_programs::start(&store, &jobs, dir.path()).await;
+        let settings = catalogs::CatalogSettings {
+            codedir: dir.path().join("code"),
+            ..catalogs::CatalogSettings::default()
+        };
+        let catalogs = catalogs::Catalogs::new(
+            settings,
+            Arc::clone(&code) as Arc<dyn environments::CodeReader>,
+            classifier.clone(),
+        );
         let state = ApiState {
+            catalogs,
             plans,
             external_directories,
             connections,

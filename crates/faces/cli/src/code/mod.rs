@@ -10,6 +10,7 @@ mod directory;
 mod display;
 mod gc;
 mod history;
+mod impact;
 mod pin;
 mod promote;
 mod puppetserver;
@@ -49,6 +50,8 @@ pub enum CodeVerb {
     Versions(versions::Options),
     /// Compare two versions, by module and by file
     Diff(diff::Options),
+    /// Compile nodes with a version before it goes live, and group them by what changes
+    Impact(impact::Options),
     /// Make an earlier version live again
     Rollback(rollback::Options),
     /// Make the version of one environment live in another
@@ -98,6 +101,7 @@ pub(crate) async fn run(
         CodeVerb::History(options) => history::run(&options, &client()?).await,
         CodeVerb::Versions(options) => versions::run(&options, &client()?).await,
         CodeVerb::Diff(options) => diff::run(&options, &client()?).await,
+        CodeVerb::Impact(options) => impact::run(&options, &client()?).await,
         CodeVerb::Rollback(options) => rollback::run(&options, &client()?).await,
         CodeVerb::Promote(options) => promote::run(&options, &client()?).await,
         CodeVerb::Pin(options) => pin::run(options, &client()?).await,

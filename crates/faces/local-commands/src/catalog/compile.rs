@@ -1,9 +1,12 @@
 //! `tutti catalog compile`: prints the catalog of a node.
 
+mod on_server;
+
 use std::time::Instant;
 
-use compiler::{CompileError, CompileLog, DocumentForm, RubyCalls};
+use compiler::{CompileError, CompileLog, DocumentForm};
 use evaluator::LogLevel;
+use serde_json::Value as Json;
 
 use super::node::NodeOptions;
 use super::text;
@@ -14,6 +17,7 @@ use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, say, te
 #[command(after_long_help = "Examples:
   tutti catalog compile web1.example.com --code-dir . --facts web1.yaml
   tutti catalog compile web1.example.com --environment test --why
+  tutti catalog compile web1.example.com --on-server --version 3f2a9c
   tutti catalog compile web1.example.com --code-dir ~/control --format json | jq '.resources | length'
 
 Exit codes: 0 the catalog was compiled; 1 it cannot be compiled; 2 the command was used wrongly or a \
@@ -24,6 +28,12 @@ pub struct CompileOptions {
     certname: String,
     #[command(flatten)]
     node: NodeOptions,
+    /// Let the server compile, with its code, its facts and its node groups, instead of this machine
+    #[arg(long, conflicts_with_all = ["code_dir", "codedir", "environmentpath", "modulepath", "hiera_config", "classes", "no_ruby", "puppetdb"])]
+    on_server: bool,
+    /// First digits of the code version on the server [default: the live one]
+    #[arg(long, value_name = "VERSION", requires = "on_server")]
+    version: Option<String>,
     /// Also print the calls of Ruby code, with their number and time
     #[arg(long)]
     why: bool,
@@ -33,6 +43,9 @@ pub struct CompileOptions {
 }
 
 pub(super) fn run(options: &CompileOptions) -> Result<u8, CommandFailure> {
+    if options.on_server {
+        return on_server::run(options);
+    }
     let compiler = options.node.compiler(None)?;
     let request = options.node.request(&options.certname)?;
     let since = Instant::now();
@@ -50,38 +63,48 @@ pub(super) fn run(options: &CompileOptions) -> Result<u8, CommandFailure> {
         place: format!("the catalog of {}", options.certname),
         what: error.to_string(),
     })?;
-    if options.format.print_json(&document) {
-        if options.why {
-            print_calls(&compiled.ruby_calls);
-        }
-        return Ok(EXIT_SUCCESS);
-    }
-    for line in text::resources(&document) {
-        say!("{line}");
-    }
-    say!(
-        "{}",
-        terminal::style_dim(format!(
-            "{} resources of {} in {}, compiled in {} ms",
-            compiled.document.resource_count(),
-            options.certname,
-            compiler.environment(),
-            took.as_millis()
-        ))
+    let summary = format!(
+        "{} resources of {} in {}, compiled in {} ms",
+        compiled.document.resource_count(),
+        options.certname,
+        compiler.environment(),
+        took.as_millis()
     );
+    print_catalog(options, &document, &summary);
     if options.why {
-        print_calls(&compiled.ruby_calls);
+        let calls = compiled.ruby_calls.by_name.iter();
+        print_calls(calls.map(|(name, (count, time))| {
+            let milliseconds = time.as_secs_f64() * 1_000.0;
+            (name.as_str(), *count, milliseconds)
+        }));
     }
     Ok(EXIT_SUCCESS)
 }
 
+/// Prints a catalog as JSON, or its resources and a summary.
+fn print_catalog(options: &CompileOptions, document: &Json, summary: &str) {
+    if options.format.print_json(document) {
+        return;
+    }
+    for line in text::resources(document) {
+        say!("{line}");
+    }
+    say!("{}", terminal::style_dim(summary));
+}
+
 /// Prints an error with its suggestions to stderr.
 pub(super) fn print_error(error: &CompileError) {
-    anstream::eprintln!("{} {error}", terminal::style_failure("error:"));
-    for hint in &error.hints {
+    print_failure(&error.to_string(), &error.hints, &error.others);
+}
+
+fn print_failure(message: &str, hints: &[String], others: &[String]) {
+    let message = terminal::escape_control(message);
+    anstream::eprintln!("{} {message}", terminal::style_failure("error:"));
+    for hint in hints {
         anstream::eprintln!("  {}", terminal::escape_control(hint));
     }
-    for other in &error.others {
+    for other in others {
+        let other = terminal::escape_control(other);
         anstream::eprintln!("{} {other}", terminal::style_failure("also:"));
     }
 }
@@ -104,16 +127,16 @@ pub(super) fn print_logs(logs: &[CompileLog]) {
     }
 }
 
-fn print_calls(calls: &RubyCalls) {
-    if calls.by_name.is_empty() {
+/// Prints calls of Ruby code: name, number and milliseconds.
+fn print_calls<'c>(calls: impl Iterator<Item = (&'c str, u64, f64)>) {
+    let mut calls = calls.peekable();
+    if calls.peek().is_none() {
         anstream::eprintln!("Nothing was run in Ruby.");
         return;
     }
     anstream::eprintln!("Run in Ruby:");
-    for (name, (count, time)) in &calls.by_name {
-        anstream::eprintln!(
-            "  {name}: {count} calls, {:.1} ms",
-            time.as_secs_f64() * 1_000.0
-        );
+    for (name, count, milliseconds) in calls {
+        let name = terminal::escape_control(name);
+        anstream::eprintln!("  {name}: {count} calls, {milliseconds:.1} ms");
     }
 }

@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use api_types::{CodeImpactGroup, CodeImpactReply};
 use catalogs::{ChangeGroup, ChangeGroups, NodeOutcome, compare_nodes};
-use serde_json::{Value as Json, json};
 
 use super::node::NodeOptions;
-use super::node_facts::{FactsDirectory, compared_nodes, node_number, worker_number};
-use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, say, terminal};
+use super::node_facts::{FactsDirectory, compared_nodes, worker_number};
+use cli::impact_groups::print_impact;
+use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat};
 
 /// Arguments of `tutti catalog impact`.
 #[derive(Debug, clap::Args)]
@@ -57,46 +58,24 @@ pub(super) fn run(options: &ImpactOptions) -> Result<u8, CommandFailure> {
         groups.add(index, &certnames[index], &outcome);
         ControlFlow::Continue(())
     })?;
-    let sorted = groups.sorted();
-    if !options.format.print_json(&document(groups.equal, &sorted)) {
-        sorted.iter().for_each(print);
-        say!(
-            "{}",
-            terminal::style_dim(format!(
-                "{} of {} nodes have equal catalogs",
-                groups.equal,
-                certnames.len()
-            ))
-        );
+    let reply = CodeImpactReply {
+        equal: groups.equal,
+        groups: groups.sorted().into_iter().map(impact_group).collect(),
+        ..CodeImpactReply::default()
+    };
+    if !options.format.print_json(&reply) {
+        print_impact(&reply.groups, reply.equal, certnames.len());
     }
-    Ok(match sorted.is_empty() {
+    Ok(match reply.groups.is_empty() {
         true => EXIT_SUCCESS,
         false => EXIT_NODES_FAILED,
     })
 }
 
-fn document(equal: usize, groups: &[ChangeGroup]) -> Json {
-    let groups: Vec<Json> = groups
-        .iter()
-        .map(|group| json!({"error": group.is_error, "changes": group.changes, "nodes": group.nodes}))
-        .collect();
-    json!({"equal": equal, "groups": groups})
-}
-
-fn print(group: &ChangeGroup) {
-    say!("{}", terminal::escaped_heading(&heading(group)));
-    for change in &group.changes {
-        let line = format!("  {}", terminal::escape_control(change));
-        match change.get(..1) {
-            _ if group.is_error => say!("{}", terminal::style_failure(line)),
-            Some("-") => say!("{}", terminal::style_failure(line)),
-            Some("+") => say!("{}", terminal::style_success(line)),
-            _ => say!("{line}"),
-        }
+fn impact_group(group: ChangeGroup) -> CodeImpactGroup {
+    CodeImpactGroup {
+        error: group.is_error,
+        changes: group.changes,
+        nodes: group.nodes,
     }
-}
-
-fn heading(group: &ChangeGroup) -> String {
-    let number = node_number(group.nodes.len());
-    format!("{number}: {}", group.nodes.join(", "))
 }

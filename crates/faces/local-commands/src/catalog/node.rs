@@ -10,6 +10,7 @@ use compiler::{
 };
 use pcore::{Hash, Value};
 use ruby_workers::{RubyWorkerSettings, RubyWorkers};
+use serde_json::{Map, Value as Json};
 
 use super::client_certificate::ClientCertificateOptions;
 use super::puppetdb::PuppetdbConnection;
@@ -61,6 +62,27 @@ impl NodeOptions {
             !self.no_ruby,
             puppetdb.transpose()?,
         ))
+    }
+
+    /// Name of the environment, if it was given.
+    pub(crate) fn environment_name(&self) -> Option<String> {
+        self.location.given_name().map(str::to_owned)
+    }
+
+    /// The facts of `--facts`, for a server.
+    pub(crate) fn facts_as_json(&self) -> Result<Option<Map<String, Json>>, CommandFailure> {
+        let Some(path) = &self.facts else {
+            return Ok(None);
+        };
+        let facts = facts::of(Some(path))?;
+        let json = Value::hash(facts).to_json();
+        let json = json.map_err(|error| CommandFailure::Content {
+            place: path.display().to_string(),
+            what: error.to_string(),
+        })?;
+        // as `puppet facts find` prints them
+        let values = json.get("values").filter(|it| it.is_object());
+        Ok(values.unwrap_or(&json).as_object().cloned())
     }
 
     /// The request for a node's catalog.

@@ -19,9 +19,9 @@ const VENDOR_MODULES: [&str; 2] = [
 /// Options for the directories, named as in Puppet.
 #[derive(Debug, clap::Args)]
 pub(crate) struct EnvironmentLocation {
-    /// Name of the environment
-    #[arg(long, value_name = "NAME", default_value = "production")]
-    environment: String,
+    /// Name of the environment [default: production]
+    #[arg(long, value_name = "NAME")]
+    environment: Option<String>,
     /// Directories of environments, separated by colons
     #[arg(long, value_name = "DIR:DIR", value_delimiter = ':')]
     environmentpath: Vec<PathBuf>,
@@ -36,10 +36,22 @@ pub(crate) struct EnvironmentLocation {
     hiera_config: Option<PathBuf>,
 }
 
+/// Puppet's default environment.
+const DEFAULT_ENVIRONMENT: &str = "production";
+
 impl EnvironmentLocation {
+    /// Name of the environment, if it was given.
+    pub(crate) fn given_name(&self) -> Option<&str> {
+        self.environment.as_deref()
+    }
+
+    fn name(&self) -> &str {
+        self.given_name().unwrap_or(DEFAULT_ENVIRONMENT)
+    }
+
     /// Finds the environment; an error names the directories that were searched.
     pub(crate) fn find(&self) -> Result<EnvironmentOnDisk, CommandFailure> {
-        let name = &self.environment;
+        let name = self.name();
         let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if name.is_empty() || !name.chars().all(word) {
             return Err(CommandFailure::Usage(format!(
@@ -69,7 +81,7 @@ impl EnvironmentLocation {
             None => Path::new(confdir).join("hiera.yaml"),
         };
         Ok(EnvironmentOnDisk {
-            name: name.clone(),
+            name: name.to_owned(),
             modulepath: self.modules(&root, &codedir)?,
             hiera_config: std::path::absolute(&hiera_config).unwrap_or(hiera_config),
             root,
@@ -89,7 +101,7 @@ impl EnvironmentLocation {
         }
         let root = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
         Ok(EnvironmentOnDisk {
-            name: self.environment.clone(),
+            name: self.name().to_owned(),
             modulepath: self.modules(&root, &root)?,
             hiera_config: match &self.hiera_config {
                 Some(given) => given.clone(),
@@ -137,7 +149,7 @@ mod tests {
         let conf = "# modulepath = no\nmanifest = x\nmodulepath = site:/abs:$basemodulepath\n";
         std::fs::write(root.join("environment.conf"), conf).expect("a file");
         let place = EnvironmentLocation {
-            environment: "test".to_owned(),
+            environment: Some("test".to_owned()),
             environmentpath: Vec::new(),
             codedir: Some(directory.path().to_owned()),
             modulepath: Vec::new(),
@@ -151,7 +163,7 @@ mod tests {
         ];
         assert_eq!(found.modulepath[..3], expected);
         let missing = EnvironmentLocation {
-            environment: "gone".to_owned(),
+            environment: Some("gone".to_owned()),
             ..place
         };
         let fault = missing.find().expect_err("it is not there").to_string();

@@ -46,7 +46,9 @@ pub(crate) fn unknown_function(call: &CallArguments<'_>) -> Box<EvalUnwind> {
     let text = format!("Unknown function: '{name}'.");
     let error = EvalError::with_location("UNKNOWN_FUNCTION", text, call.location());
     error
-        .with_hint("it needs a PuppetDB: name one with --puppetdb, or in the configuration of the server")
+        .with_hint(
+            "it needs a PuppetDB: name one with --puppetdb, or in the configuration of the server",
+        )
         .into()
 }
 

@@ -5,7 +5,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use compiler::{CompileInterrupt, CompileLog, CompileRequest, DocumentForm, RubyCalls};
+use compiler::{
+    CatalogDocument, CompileInterrupt, CompileLog, CompileRequest, DocumentForm, RichValueError,
+    RubyCalls,
+};
 use environments::EnvironmentName;
 use evaluator::LogLevel;
 use pcore::Value;
@@ -32,6 +35,19 @@ pub struct CompiledNode {
     pub catalog: Json,
     /// Messages of the manifests and of the compiler.
     pub messages: Vec<NodeMessage>,
+    pub ruby_calls: RubyCalls,
+    /// Time in the queue.
+    pub waited: Duration,
+    /// Time of the compilation, with the time to write the document.
+    pub took: Duration,
+}
+
+/// A catalog that [`Catalogs::compile_in`] compiled.
+#[derive(Debug)]
+pub struct WrittenCatalog<T> {
+    pub catalog: T,
+    /// Messages of the manifests and of the compiler.
+    pub logs: Vec<CompileLog>,
     pub ruby_calls: RubyCalls,
     /// Time in the queue.
     pub waited: Duration,
@@ -67,15 +83,45 @@ impl Catalogs {
         priority: CompilePriority,
         compiler: ChosenCompiler,
     ) -> Result<CompiledNode, CatalogError> {
+        let request = self.node_request(node, &opened);
+        let (environment, code_id) = (opened.environment.clone(), opened.code_id.clone());
+        let to_json = |document: &CatalogDocument| document.to_json(DocumentForm::Rich);
+        let compiled = self.compile_in(opened, request, priority, to_json).await?;
+        Ok(CompiledNode {
+            environment,
+            code_id,
+            compiler,
+            catalog: compiled.catalog,
+            messages: compiled.logs.iter().map(NodeMessage::from).collect(),
+            ruby_calls: compiled.ruby_calls,
+            waited: compiled.waited,
+            took: compiled.took,
+        })
+    }
+
+    /// Compiles in an open environment, and writes the catalog with `write`, when a slot is free.
+    /// The engine sets version, code id, uuid and the sources of other nodes' data of the request.
+    ///
+    /// # Errors
+    /// The code cannot be compiled or the catalog cannot be written, the engine is busy or stops, or
+    /// the version was removed meanwhile.
+    pub async fn compile_in<T: Send + 'static>(
+        &self,
+        opened: Arc<OpenEnvironment>,
+        request: CompileRequest,
+        priority: CompilePriority,
+        write: impl FnOnce(&CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
+    ) -> Result<WrittenCatalog<T>, CatalogError> {
         let (slot, waited) = self.wait_for_slot(&opened.environment, priority).await?;
         let interrupt = Arc::new(CompileInterrupt::default());
-        let request = self.compile_request(node, &opened, &interrupt);
+        let certname = request.certname.clone();
+        let request = self.complete_request(request, &opened, &interrupt);
         let ends = InterruptOnDrop(Arc::clone(&interrupt));
         let since = Instant::now();
         let on_thread = Arc::clone(&opened);
         let compilations = &self.inner.compilations;
         let compiling =
-            compilations.spawn_blocking(move || compile_in_slot(&on_thread, &request, slot));
+            compilations.spawn_blocking(move || compile_in_slot(&on_thread, &request, slot, write));
         let time_max = self.inner.settings.time_max;
         tokio::pin!(compiling);
         let compiled = tokio::select! {
@@ -92,7 +138,7 @@ impl Catalogs {
         };
         drop(ends);
         let compiled = compiled.map_err(|error| CatalogError::Defect {
-            certname: node.certname.clone(),
+            certname,
             cause: error.to_string(),
         })?;
         if let Some(code_id) = opened.code_id.as_ref().filter(|_| !opened.is_present()) {
@@ -102,12 +148,9 @@ impl Catalogs {
             });
         }
         let (catalog, logs, ruby_calls) = compiled?;
-        Ok(CompiledNode {
-            environment: opened.environment.clone(),
-            code_id: opened.code_id.clone(),
-            compiler,
+        Ok(WrittenCatalog {
             catalog,
-            messages: logs.iter().map(NodeMessage::from).collect(),
+            logs,
             ruby_calls,
             waited,
             took: since.elapsed(),
@@ -132,12 +175,7 @@ impl Catalogs {
         Ok((slot.map_err(CatalogError::QueueFull)?, since.elapsed()))
     }
 
-    fn compile_request(
-        &self,
-        node: &CatalogNode,
-        opened: &OpenEnvironment,
-        interrupt: &Arc<CompileInterrupt>,
-    ) -> CompileRequest {
+    fn node_request(&self, node: &CatalogNode, opened: &OpenEnvironment) -> CompileRequest {
         let mut server_facts = self.inner.settings.server_facts.clone();
         // as in Puppet, these are variables of the top scope too
         let mut parameters = server_facts.clone();
@@ -152,13 +190,25 @@ impl Catalogs {
             server_facts,
             classes: node.classes.clone(),
             parameters,
+            ..CompileRequest::default()
+        }
+    }
+
+    fn complete_request(
+        &self,
+        request: CompileRequest,
+        opened: &OpenEnvironment,
+        interrupt: &Arc<CompileInterrupt>,
+    ) -> CompileRequest {
+        let settings = &self.inner.settings;
+        CompileRequest {
             version: Value::Int(seconds_of_epoch()),
             code_id: opened.code_id.clone(),
-            block: None,
-            exports: self.inner.settings.exports.clone(),
-            puppetdb_queries: self.inner.settings.puppetdb_queries.clone(),
+            exports: settings.exports.clone(),
+            puppetdb_queries: settings.puppetdb_queries.clone(),
             catalog_uuid: uuid::Uuid::new_v4().to_string(),
             interrupt: Some(Arc::clone(interrupt)),
+            ..request
         }
     }
 
@@ -171,9 +221,8 @@ impl Catalogs {
         compiler: ChosenCompiler,
     ) -> Result<CompiledNode, CatalogError> {
         let certname = node.certname.clone();
-        let cause = "the configuration names no [puppetserver]".to_owned();
         let Some(puppetserver) = &self.inner.settings.puppetserver else {
-            return Err(CatalogError::Defect { certname, cause });
+            return Err(CatalogError::NoPuppetserver { certname });
         };
         if request.code_id.is_some() {
             let reason = compiler.reason;
@@ -207,22 +256,23 @@ impl Catalogs {
     }
 }
 
-type CatalogOfThread = (Json, Vec<CompileLog>, RubyCalls);
+type CatalogOfThread<T> = (T, Vec<CompileLog>, RubyCalls);
 
 /// Compiles on the current thread, and frees the slot at the end.
-fn compile_in_slot(
+fn compile_in_slot<T>(
     opened: &OpenEnvironment,
     request: &CompileRequest,
     slot: CompileSlot,
-) -> Result<CatalogOfThread, CatalogError> {
+    write: impl FnOnce(&CatalogDocument) -> Result<T, RichValueError>,
+) -> Result<CatalogOfThread<T>, CatalogError> {
     let compiled = compiler::compile(&opened.compiler, request).map_err(CatalogError::Compile)?;
-    let document = compiled.document.to_json(DocumentForm::Rich);
+    let written = write(&compiled.document);
     drop(slot);
-    let document = document.map_err(|error| CatalogError::Document {
+    let written = written.map_err(|error| CatalogError::Document {
         certname: request.certname.clone(),
         cause: error.to_string(),
     })?;
-    Ok((document, compiled.logs, compiled.ruby_calls))
+    Ok((written, compiled.logs, compiled.ruby_calls))
 }
 
 fn seconds_of_epoch() -> i64 {

@@ -69,5 +69,10 @@ pub enum CatalogError {
     Stopping,
     /// A defect of this program.
     #[error("the compilation of {certname} ended unexpectedly: {cause}")]
-    Defect { certname: Certname, cause: String },
+    Defect { certname: String, cause: String },
+    /// The configuration chooses a puppetserver that it does not name.
+    #[error(
+        "{certname} is compiled by a puppetserver, but the configuration names no [puppetserver]"
+    )]
+    NoPuppetserver { certname: Certname },
 }

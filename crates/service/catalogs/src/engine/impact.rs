@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use environments::EnvironmentName;
+use futures_util::FutureExt as _;
 use futures_util::stream::{self, StreamExt as _};
 use pcp::Certname;
 
@@ -49,20 +50,20 @@ impl Catalogs {
     /// # Errors
     /// One of the versions cannot be opened, or the engine is busy or stops.
     pub async fn impact(&self, request: &CodeImpactRequest) -> Result<NodeImpact, CatalogError> {
-        let open = |version: &ImpactVersion| {
-            let (environment, code_id) = (version.environment.clone(), version.code_id.clone());
-            async move { self.environment(&environment, code_id.as_deref()).await }
-        };
-        let before = open(&request.before).await?;
-        let after = open(&request.after).await?;
+        let before = self.open_version(&request.before).await?;
+        let after = self.open_version(&request.after).await?;
         let concurrent = self.inner.settings.concurrent_compiles.max(1);
-        let outcomes = stream::iter(request.nodes.iter().enumerate())
-            .map(|(index, certname)| {
-                let (before, after) = (&before, &after);
-                async move { (index, self.compare_versions(certname, before, after).await) }
-            })
-            .buffer_unordered(concurrent);
-        let mut outcomes = std::pin::pin!(outcomes);
+        let comparisons = request.nodes.iter().enumerate().map(|(index, certname)| {
+            let compared = self.clone().compare_versions(
+                certname.clone(),
+                Arc::clone(&before),
+                Arc::clone(&after),
+            );
+            async move { (index, compared.await) }.boxed()
+        });
+        // Collected, because the compiler cannot prove the lazy form to be sendable.
+        let comparisons: Vec<_> = comparisons.collect();
+        let mut outcomes = stream::iter(comparisons).buffer_unordered(concurrent);
         let mut groups = ChangeGroups::default();
         while let Some((index, outcome)) = outcomes.next().await {
             groups.add(index, request.nodes[index].as_str(), &outcome?);
@@ -71,30 +72,38 @@ impl Catalogs {
         Ok(NodeImpact { code_ids, groups })
     }
 
-    async fn compare_versions(
+    async fn open_version(
         &self,
-        certname: &Certname,
-        before: &Arc<OpenEnvironment>,
-        after: &Arc<OpenEnvironment>,
+        version: &ImpactVersion,
+    ) -> Result<Arc<OpenEnvironment>, CatalogError> {
+        self.environment(&version.environment, version.code_id.as_deref())
+            .await
+    }
+
+    async fn compare_versions(
+        self,
+        certname: Certname,
+        before: Arc<OpenEnvironment>,
+        after: Arc<OpenEnvironment>,
     ) -> Result<NodeOutcome, CatalogError> {
-        let chosen = self.compiler_of(certname, &after.environment);
+        let chosen = self.compiler_of(&certname, &after.environment);
         if chosen.compiler == CatalogCompiler::Puppetserver {
             return Ok(NodeOutcome::NoAnswer(format!(
                 "not compared: a puppetserver compiles it ({})",
                 chosen.reason
             )));
         }
-        let node = match CatalogNode::read(&self.inner.classifier, certname, None).await {
+        let node = match CatalogNode::read(&self.inner.classifier, &certname, None).await {
             Ok(node) => node,
             Err(
                 error @ (CatalogError::NoFacts { .. }
                 | CatalogError::Classification(_)
                 | CatalogError::EnvironmentName { .. }),
-            ) => return Ok(NodeOutcome::NoAnswer(without_name(&error, certname))),
+            ) => return Ok(NodeOutcome::NoAnswer(without_name(&error, &certname))),
             Err(error) => return Err(error),
         };
-        let before = self.outcome(&node, before).await?;
-        let after = self.outcome(&node, after).await?;
+        let before = self.outcome(&node, &before).await?;
+        let after = self.outcome(&node, &after).await?;
         Ok(NodeOutcome::of(&before, &after))
     }
 

@@ -41,7 +41,7 @@ use crate::defaults::{
 use crate::environment::{CompilerOptions, EnvironmentOnDisk, module_directories};
 use crate::shadow::PuppetserverCatalogs;
 
-pub use self::compile::{CompiledNode, NodeMessage};
+pub use self::compile::{CompiledNode, NodeMessage, WrittenCatalog};
 pub use self::compiler_choice::{CatalogCompiler, ChosenCompiler, CompilerChoices};
 pub use self::environment_cache::OpenEnvironment;
 pub use self::error::CatalogError;
@@ -132,9 +132,6 @@ pub struct CatalogRequest {
     pub priority: CompilePriority,
 }
 
-/// The environment of nodes for which neither a group nor the agent names one, as in Puppet.
-const DEFAULT_ENVIRONMENT: &str = "production";
-
 impl Catalogs {
     /// Creates the engine. Nothing is read before the first request.
     #[must_use]
@@ -172,9 +169,9 @@ impl Catalogs {
             request.facts.clone(),
         );
         let node = node.await?;
-        let environment = match request.environment.clone().or(node.environment.clone()) {
+        let environment = match request.environment.clone() {
             Some(environment) => environment,
-            None => default_environment(&request.certname)?,
+            None => node.environment_or_default()?,
         };
         let chosen = self.compiler_of(&request.certname, &environment);
         match chosen.compiler {
@@ -189,6 +186,20 @@ impl Catalogs {
                     .await
             }
         }
+    }
+
+    /// The environment of a node: that of its node groups, else the one that its agent requested
+    /// last, else Puppet's default. `facts` replace those that are known of the node.
+    ///
+    /// # Errors
+    /// The facts of the node are not known, or its node groups contradict each other.
+    pub async fn environment_of(
+        &self,
+        certname: &Certname,
+        facts: Option<Map<String, Json>>,
+    ) -> Result<EnvironmentName, CatalogError> {
+        let node = CatalogNode::read(&self.inner.classifier, certname, facts).await?;
+        node.environment_or_default()
     }
 
     /// The compiler of a node in an environment, as the configuration chooses it.
@@ -241,16 +252,6 @@ impl Catalogs {
         self.inner.compilations.close();
         self.inner.compilations.wait().await;
     }
-}
-
-fn default_environment(certname: &Certname) -> Result<EnvironmentName, CatalogError> {
-    DEFAULT_ENVIRONMENT
-        .parse()
-        .map_err(|_| CatalogError::EnvironmentName {
-            certname: certname.clone(),
-            name: DEFAULT_ENVIRONMENT.to_owned(),
-            origin: "Puppet's default",
-        })
 }
 
 impl CatalogsInner {

@@ -49,6 +49,14 @@ impl CatalogNode {
         Self::new(known, classified)
     }
 
+    /// The environment of the node, or Puppet's default.
+    pub(super) fn environment_or_default(&self) -> Result<EnvironmentName, CatalogError> {
+        match &self.environment {
+            Some(environment) => Ok(environment.clone()),
+            None => parse_environment(&self.certname, DEFAULT_ENVIRONMENT, "Puppet's default"),
+        }
+    }
+
     fn new(known: NodeFacts, classified: NodeClassification) -> Result<Self, CatalogError> {
         let environment = environment_of(&known, &classified)?;
         let facts = to_hash(&known.fact);
@@ -88,13 +96,23 @@ fn environment_of(
         (None, Some(name)) => (name, "its agent"),
         (None, None) => return Ok(None),
     };
-    let parsed = name.parse().map_err(|_| CatalogError::EnvironmentName {
-        certname: known.certname.clone(),
+    parse_environment(&known.certname, name, origin).map(Some)
+}
+
+fn parse_environment(
+    certname: &Certname,
+    name: &str,
+    origin: &'static str,
+) -> Result<EnvironmentName, CatalogError> {
+    name.parse().map_err(|_| CatalogError::EnvironmentName {
+        certname: certname.clone(),
         name: name.chars().take(SHOWN_NAME).collect(),
         origin,
-    })?;
-    Ok(Some(parsed))
+    })
 }
+
+/// The environment of nodes for which neither a group nor the agent names one, as in Puppet.
+const DEFAULT_ENVIRONMENT: &str = "production";
 
 /// Characters of an invalid name that a message shows.
 const SHOWN_NAME: usize = 64;

@@ -32,6 +32,9 @@ pub(super) const EDIT_CONFIGURATION: Policy = may("configuration", "edit");
 /// Deploy code; the handler checks the environment.
 pub(super) const DEPLOY_CODE: Policy = may("environment", "deploy_code");
 
+/// Compile catalogs; the handler checks the environment.
+pub(super) const COMPILE_CATALOGS: Policy = may("puppetserver", "compile_catalogs");
+
 /// Permission on at least one instance of the object type.
 pub(super) const fn may(object_type: &'static str, action: &'static str) -> Policy {
     Policy::Permission {

@@ -1,0 +1,89 @@
+//! The compiler of catalogs of this server. Main function: [`start`].
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::catalogs::{CatalogSettings, Catalogs, InventoryQueries, PuppetdbExports};
+use anyhow::{Context as _, Result};
+use classifier::Classifier;
+use compiler::{ExportedResources, PuppetdbQueries};
+use environments::CodeReader;
+use inventory::Inventory;
+use pcore::{Hash, Value};
+use ruby_workers::{RubyUser, RubyWorkerSettings, RubyWorkers};
+use tokio::runtime::Handle;
+
+use crate::config::Config;
+
+/// The version of Puppet whose catalogs are compiled, for `$serverversion`.
+const PUPPET_VERSION: &str = "8.10.0";
+
+/// Starts the engine. It reads no code before the first request.
+pub(crate) fn start(
+    config: &Config,
+    code: Arc<dyn CodeReader>,
+    shipped_modules: PathBuf,
+    classifier: &Classifier,
+    inventory: &Inventory,
+) -> Result<Catalogs> {
+    let section = &config.catalogs;
+    let defaults = CatalogSettings::default();
+    let runtime = Handle::current();
+    let exports = (!inventory.is_embedded()).then(|| {
+        let exports = PuppetdbExports::new(inventory.clone(), runtime.clone());
+        Arc::new(exports) as Arc<dyn ExportedResources>
+    });
+    let queries = InventoryQueries::new(inventory.clone(), runtime);
+    let settings = CatalogSettings {
+        codedir: config.code.codedir.clone(),
+        base_modules: vec![config.code.codedir.join("modules"), shipped_modules],
+        hiera_config: config.code.hiera_config(),
+        concurrent_compiles: section
+            .concurrent_compiles
+            .unwrap_or(defaults.concurrent_compiles),
+        time_max: section.time_max(),
+        ruby: match section.ruby {
+            true => Some(ruby_workers(&section.ruby_user)?),
+            false => None,
+        },
+        choices: section.choices(),
+        puppetserver: puppetserver(config)?,
+        server_facts: server_facts(&config.certname),
+        exports,
+        puppetdb_queries: Some(Arc::new(queries) as Arc<dyn PuppetdbQueries>),
+    };
+    Ok(Catalogs::new(settings, code, classifier.clone()))
+}
+
+/// Ruby workers, which have a user of their own if this process is root's.
+fn ruby_workers(user: &str) -> Result<RubyWorkers> {
+    let user = match rustix::process::geteuid().is_root() {
+        true => Some(RubyUser::find(user).context("catalogs.ruby_user")?),
+        false => None,
+    };
+    Ok(RubyWorkers::new(RubyWorkerSettings {
+        user,
+        ..RubyWorkerSettings::default()
+    }))
+}
+
+fn puppetserver(config: &Config) -> Result<Option<::catalogs::PuppetserverCatalogs>> {
+    let Some(named) = &config.puppetserver else {
+        return Ok(None);
+    };
+    if !config.catalogs.uses_puppetserver() {
+        return Ok(None);
+    }
+    let (url, files) = named.resolve_connection(config.tls_files())?;
+    let client = ::catalogs::PuppetserverCatalogs::new(url, &files);
+    Ok(Some(client.context("the puppetserver for catalogs")?))
+}
+
+fn server_facts(certname: &str) -> Hash {
+    [
+        ("servername", Value::from(certname)),
+        ("serverversion", Value::from(PUPPET_VERSION)),
+    ]
+    .into_iter()
+    .collect()
+}

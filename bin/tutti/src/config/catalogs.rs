@@ -1,0 +1,135 @@
+//! `[catalogs]` of `tutti.toml`: [`CatalogsSection`].
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use catalogs::{CatalogCompiler, ChosenCompiler, CompilerChoices};
+use serde::Deserialize;
+
+/// Compilation of catalogs on this server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CatalogsSection {
+    /// Compilations at the same time; absent: one for each core.
+    pub concurrent_compiles: Option<usize>,
+    /// Time limit of one compilation, in seconds.
+    pub compile_timeout_s: u64,
+    /// True if functions, templates and types in Ruby are run.
+    pub ruby: bool,
+    /// User of the Ruby processes if the server runs as root.
+    pub ruby_user: String,
+    /// Compiler of all nodes that are not listed.
+    pub compiler: CompilerName,
+    /// Compilers of environments.
+    pub environments: BTreeMap<String, CompilerSetting>,
+    /// Compilers of nodes, by certname; stronger than those of environments.
+    pub nodes: BTreeMap<String, CompilerSetting>,
+}
+
+/// The compiler of an environment or node, with its reason.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CompilerSetting {
+    pub compiler: CompilerName,
+    /// Reason, which is shown with each catalog.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// Name of a compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CompilerName {
+    Native,
+    Puppetserver,
+}
+
+/// Longest time of a compilation, an hour.
+const COMPILE_TIMEOUT_MAX_S: u64 = 3600;
+
+/// More compilations than the largest machine has cores.
+const CONCURRENT_COMPILES_MAX: usize = 1_024;
+
+impl CatalogsSection {
+    /// Checks the values; `has_puppetserver` is true if the configuration names one.
+    pub(super) fn check(&self, has_puppetserver: bool) -> Result<(), String> {
+        if !(1..=COMPILE_TIMEOUT_MAX_S).contains(&self.compile_timeout_s) {
+            return Err("catalogs.compile_timeout_s must be from 1 to 3600".to_owned());
+        }
+        let concurrent = self.concurrent_compiles.unwrap_or(1);
+        if !(1..=CONCURRENT_COMPILES_MAX).contains(&concurrent) {
+            return Err("catalogs.concurrent_compiles must be from 1 to 1024".to_owned());
+        }
+        if !has_puppetserver && self.uses_puppetserver() {
+            return Err(
+                "a compiler of [catalogs] is \"puppetserver\", but [puppetserver] has no url"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    /// True if a puppetserver compiles the catalogs of some nodes.
+    pub(crate) fn uses_puppetserver(&self) -> bool {
+        let settings = self.environments.values().chain(self.nodes.values());
+        let mut names = settings.map(|it| it.compiler).chain([self.compiler]);
+        names.any(|it| it == CompilerName::Puppetserver)
+    }
+
+    pub(crate) fn time_max(&self) -> Duration {
+        Duration::from_secs(self.compile_timeout_s)
+    }
+
+    /// The compilers of nodes and environments.
+    pub(crate) fn choices(&self) -> CompilerChoices {
+        let chosen = |settings: &BTreeMap<String, CompilerSetting>| {
+            let settings = settings.iter();
+            settings
+                .map(|(name, setting)| (name.clone(), setting.chosen()))
+                .collect()
+        };
+        CompilerChoices {
+            default: ChosenCompiler {
+                compiler: self.compiler.into(),
+                reason: match self.compiler {
+                    CompilerName::Native => String::new(),
+                    CompilerName::Puppetserver => "catalogs.compiler".to_owned(),
+                },
+            },
+            by_environment: chosen(&self.environments),
+            by_certname: chosen(&self.nodes),
+        }
+    }
+}
+
+impl CompilerSetting {
+    fn chosen(&self) -> ChosenCompiler {
+        ChosenCompiler {
+            compiler: self.compiler.into(),
+            reason: self.reason.clone(),
+        }
+    }
+}
+
+impl From<CompilerName> for CatalogCompiler {
+    fn from(name: CompilerName) -> Self {
+        match name {
+            CompilerName::Native => Self::Native,
+            CompilerName::Puppetserver => Self::Puppetserver,
+        }
+    }
+}
+
+impl Default for CatalogsSection {
+    fn default() -> Self {
+        Self {
+            concurrent_compiles: None,
+            compile_timeout_s: catalogs::defaults::COMPILE_TIME_MAX.as_secs(),
+            ruby: true,
+            ruby_user: "nobody".to_owned(),
+            compiler: CompilerName::Native,
+            environments: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! `POST /tutti/v1/catalogs/compile` and `POST /tutti/v1/code/impact`.
+//!
+//! Invariant: both need the permission to compile catalogs of the environments whose code they
+//! compile, since a catalog has secrets, and code in Ruby runs on the server.
+
+use api_types::defaults::IMPACT_NODES_MAX;
+use api_types::{
+    ApiError, CatalogCompileCommand, CatalogCompilerChoice, CodeImpactCommand, CodeImpactGroup,
+    CodeImpactReply, CompileMessage, CompiledCatalogReply, RubyCallCount, kinds,
+};
+use axum::Json;
+use axum::extract::State;
+use catalogs::{
+    CatalogError, CatalogRequest, ChosenCompiler, CodeImpactRequest, CompilePriority, CompiledNode,
+    ImpactVersion, NodeMessage,
+};
+use code_store::versioned_code::VersionCodeId;
+use environments::EnvironmentName;
+use pcp::Certname;
+use rbac::RequestedPermission;
+use serde_json::json;
+
+use crate::SharedApiContext;
+use crate::body::StrictBody;
+use crate::caller::ApiCaller;
+use crate::code::code_error;
+use crate::code_manager;
+use crate::defaults::CATALOG_RETRY_SECONDS;
+use crate::failure::ApiFailure;
+use crate::near_names::with_near_names;
+
+pub(crate) async fn compile(
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
+    StrictBody(command): StrictBody<CatalogCompileCommand>,
+) -> Result<Json<CompiledCatalogReply>, ApiFailure> {
+    let certname = certname("node", &command.node)?;
+    let environment = match &command.environment {
+        Some(name) => code_manager::environment("environment", name)?,
+        None => {
+            let facts = command.facts.clone();
+            match api.catalogs.environment_of(&certname, facts).await {
+                Ok(name) => name,
+                Err(error) => return Err(catalog_failure(&api, error).await),
+            }
+        }
+    };
+    require_permission(&api, &caller, &environment)?;
+    let code_id = code_id(&api, &environment, command.version.as_deref()).await?;
+    let request = CatalogRequest {
+        certname,
+        environment: Some(environment),
+        code_id,
+        facts: command.facts,
+        priority: CompilePriority::Foreground,
+    };
+    match Box::pin(api.catalogs.compile(request)).await {
+        Ok(compiled) => Ok(Json(reply(command.node, compiled))),
+        Err(error) => Err(catalog_failure(&api, error).await),
+    }
+}
+
+pub(crate) async fn impact(
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
+    StrictBody(command): StrictBody<CodeImpactCommand>,
+) -> Result<Json<CodeImpactReply>, ApiFailure> {
+    if command.nodes.len() > IMPACT_NODES_MAX {
+        let msg = format!("at most {IMPACT_NODES_MAX} nodes may be named in a request");
+        return Err(ApiError::new(kinds::VALIDATION, msg).into());
+    }
+    let nodes = command.nodes.iter().enumerate();
+    let nodes = nodes.map(|(index, name)| certname(&format!("nodes[{index}]"), name));
+    let nodes = nodes.collect::<Result<_, _>>()?;
+    let after = code_manager::environment("environment", &command.environment)?;
+    let before = match &command.against_environment {
+        Some(name) => code_manager::environment("against_environment", name)?,
+        None => after.clone(),
+    };
+    for environment in [&before, &after] {
+        require_permission(&api, &caller, environment)?;
+    }
+    let request = CodeImpactRequest {
+        before: ImpactVersion {
+            code_id: code_id(&api, &before, command.against_version.as_deref()).await?,
+            environment: before,
+        },
+        after: ImpactVersion {
+            code_id: code_id(&api, &after, command.version.as_deref()).await?,
+            environment: after,
+        },
+        nodes,
+    };
+    let impact = match Box::pin(api.catalogs.impact(&request)).await {
+        Ok(impact) => impact,
+        Err(error) => return Err(catalog_failure(&api, error).await),
+    };
+    let groups = impact.groups.sorted().into_iter();
+    Ok(Json(CodeImpactReply {
+        against_code_id: impact.code_ids.0,
+        code_id: impact.code_ids.1,
+        equal: impact.groups.equal,
+        groups: groups
+            .map(|group| CodeImpactGroup {
+                error: group.is_error,
+                changes: group.changes,
+                nodes: group.nodes,
+            })
+            .collect(),
+    }))
+}
+
+fn certname(place: &str, text: &str) -> Result<Certname, ApiError> {
+    text.parse()
+        .map_err(|error| ApiError::invalid(place, error))
+}
+
+fn require_permission(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
+    environment: &EnvironmentName,
+) -> Result<(), ApiFailure> {
+    let permission =
+        RequestedPermission::on("puppetserver", "compile_catalogs", environment.as_str());
+    Ok(api.access.authorize(&caller.0, permission)?)
+}
+
+/// The code id of the version that begins with `digits`; `None` for the live version.
+async fn code_id(
+    api: &SharedApiContext,
+    environment: &EnvironmentName,
+    digits: Option<&str>,
+) -> Result<Option<String>, ApiFailure> {
+    let Some(digits) = digits else {
+        return Ok(None);
+    };
+    let found = code_manager::manager(api)?
+        .find_version(environment, digits)
+        .await;
+    let signature = found.map_err(code_manager::submit_error)?;
+    let id = VersionCodeId {
+        environment: environment.clone(),
+        signature,
+    };
+    Ok(Some(id.to_string()))
+}
+
+fn reply(node: String, compiled: CompiledNode) -> CompiledCatalogReply {
+    let milliseconds =
+        |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let ruby_calls = compiled.ruby_calls.by_name.into_iter();
+    CompiledCatalogReply {
+        node,
+        environment: compiled.environment.to_string(),
+        code_id: compiled.code_id,
+        compiler: compiler_choice(compiled.compiler),
+        catalog: compiled.catalog,
+        messages: compiled.messages.into_iter().map(message).collect(),
+        ruby_calls: ruby_calls
+            .map(|(name, (calls, time))| RubyCallCount {
+                name,
+                calls,
+                total_ms: time.as_secs_f64() * 1e3,
+            })
+            .collect(),
+        waited_ms: milliseconds(compiled.waited),
+        compiled_ms: milliseconds(compiled.took),
+    }
+}
+
+fn compiler_choice(chosen: ChosenCompiler) -> CatalogCompilerChoice {
+    CatalogCompilerChoice {
+        name: chosen.compiler.as_str().to_owned(),
+        reason: chosen.reason,
+    }
+}
+
+fn message(message: NodeMessage) -> CompileMessage {
+    CompileMessage {
+        level: message.level.to_owned(),
+        message: message.text,
+        place: message.place,
+    }
+}
+
+/// The response to a catalog that there is not.
+async fn catalog_failure(api: &SharedApiContext, error: CatalogError) -> ApiFailure {
+    let text = error.to_string();
+    match error {
+        CatalogError::Code(error) => with_near_names(api, code_error(error)).await,
+        CatalogError::Compile(error) => {
+            let location = error.location.as_ref();
+            let file = location.and_then(|it| it.file.as_deref().map(str::to_owned));
+            ApiError::new(kinds::CATALOG_COMPILE, text)
+                .with("file", json!(file))
+                .with("line", json!(location.map(|it| it.line)))
+                .with("hints", json!(error.hints))
+                .with("others", json!(error.others))
+                .into()
+        }
+        CatalogError::PuppetserverCompile(_) | CatalogError::Document { .. } => {
+            ApiError::new(kinds::CATALOG_COMPILE, text).into()
+        }
+        CatalogError::NoFacts { .. } => ApiError::new(kinds::UNKNOWN_NODE, text).into(),
+        CatalogError::FactSource(error) => {
+            tracing::warn!(error = %error_causes::chain(&error), "no facts to compile with");
+            ApiError::new(kinds::FACTS_UNAVAILABLE, format!("{error}; try again")).into()
+        }
+        CatalogError::Classification(conflict) => {
+            ApiError::new(kinds::CLASSIFICATION_CONFLICT, text)
+                .with("conflict", json!(conflict))
+                .into()
+        }
+        CatalogError::EnvironmentName { .. }
+        | CatalogError::Environment { .. }
+        | CatalogError::OnlyLive { .. } => ApiError::new(kinds::INVALID_ENVIRONMENT, text).into(),
+        CatalogError::VersionRemoved { .. } => ApiError::new(kinds::UNKNOWN_VERSION, text).into(),
+        CatalogError::QueueFull(_)
+        | CatalogError::WaitedTooLong { .. }
+        | CatalogError::Stopping => ApiError::new(kinds::UNAVAILABLE, text)
+            .with("retry_after_seconds", json!(CATALOG_RETRY_SECONDS))
+            .into(),
+        CatalogError::Puppetserver(_) | CatalogError::NoPuppetserver { .. } => {
+            ApiError::new(kinds::COMPILER_UNAVAILABLE, text).into()
+        }
+        error @ CatalogError::Defect { .. } => ApiFailure::internal("compile a catalog", &error),
+    }
+}

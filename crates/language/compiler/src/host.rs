@@ -5,10 +5,10 @@ use std::sync::Arc;
 use evaluator::function::{CallArguments, NativeFunction};
 use evaluator::{
     AttributeLookup, CatalogHost, CatalogRelationship, CodeBlock, CodeSource, CollectorDeclaration,
-    EvalError, EvalResult, EvalUnwind, EvaluationHost, Evaluator, LogLevel, RelationshipOperand,
-    ResourceChange, ResourceDeclaration, SourceLocation, VariableScope,
+    EvalError, EvalResult, EvalUnwind, EvaluationHost, Evaluator, ForeignDataCall, LogLevel,
+    RelationshipOperand, ResourceChange, ResourceDeclaration, SourceLocation, VariableScope,
 };
-use lookup::context_type;
+use lookup::{LOOKUP_ERROR, context_type};
 use pcore::{PuppetTimestamp, Type, TypeKind, Value};
 use resource_types::Metaparameter;
 
@@ -58,6 +58,14 @@ impl EvaluationHost for Compilation<'_> {
             return functions::puppetdb_query(self, evaluator, &call);
         }
         evaluator::raise(format!("the function '{name}' cannot be carried out here"))
+    }
+
+    fn foreign_data_function(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        call: &ForeignDataCall<'_>,
+    ) -> Option<EvalResult<Option<Value>>> {
+        self.call_ruby_data(evaluator, call)
     }
 
     fn method(
@@ -117,9 +125,7 @@ impl EvaluationHost for Compilation<'_> {
         let files = self.environment.code.as_files();
         let found = self.lookup.call(files, evaluator, call);
         found.map_err(|unwind| match *unwind {
-            EvalUnwind::Error(error) if error.message.contains(NOT_FOUND) => {
-                without_place(error).into()
-            }
+            EvalUnwind::Error(error) if error.code == LOOKUP_ERROR => without_place(error).into(),
             other => Box::new(other),
         })
     }
@@ -280,10 +286,7 @@ impl Compilation<'_> {
     }
 }
 
-/// Part of the message for a key without a value, which has no place in Puppet.
-const NOT_FOUND: &str = "did not find a value for";
-
-/// Moves the place of an error to its hints.
+/// Moves the place of an error of a lookup, which has none in Puppet, to its hints.
 fn without_place(mut error: EvalError) -> EvalError {
     if let Some(place) = error.location.replace(SourceLocation::default())
         && place.line > 0

@@ -51,6 +51,6 @@ pub use interrupt::CompileInterrupt;
 pub use puppetdb_queries::{PuppetdbQueries, PuppetdbQueryError};
 pub use request::{ApplyProgram, ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog};
 pub use ruby::{
-    BlockArity, ErbSource, RubyCaller, RubyCalls, RubyCode, RubyFunctionKind, RubyProvider,
-    ruby_error,
+    BlockArity, ErbSource, RubyCaller, RubyCalls, RubyCode, RubyDataCall, RubyFunctionKind,
+    RubyProvider, ruby_error,
 };

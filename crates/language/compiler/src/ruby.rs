@@ -37,12 +37,31 @@ pub trait RubyCode {
         caller: &mut dyn RubyCaller,
     ) -> EvalResult;
 
+    /// Calls a function that provides data of Hiera; `None` if it has no value.
+    fn call_data_function(
+        &self,
+        call: &RubyDataCall<'_>,
+        caller: &mut dyn RubyCaller,
+    ) -> EvalResult<Option<Value>>;
+
     /// Renders an ERB template with the variables of the caller.
     fn render_erb(
         &self,
         template: ErbSource<'_>,
         caller: &mut dyn RubyCaller,
     ) -> EvalResult<String>;
+}
+
+/// A call of a function in Ruby that provides data of Hiera.
+#[derive(Debug)]
+pub struct RubyDataCall<'c> {
+    pub function: &'c str,
+    /// The arguments before the context.
+    pub arguments: &'c [Value],
+    /// The module whose data are looked up; `None` in the other layers.
+    pub module: Option<&'c str>,
+    /// Entry of the hierarchy. Calls with the same text share the cache of their context.
+    pub entry: &'c str,
 }
 
 /// Calls of Ruby code in a compilation.
@@ -117,6 +136,12 @@ pub trait RubyCaller {
 
     /// Names of the evaluated classes.
     fn classes(&mut self) -> Vec<String>;
+
+    /// Replaces `%{…}` in a value, for functions that provide data of Hiera.
+    fn interpolate(&mut self, value: &Value) -> EvalResult;
+
+    /// Takes a text for the explanation of a lookup.
+    fn explain(&mut self, text: &str);
 
     /// Logs a message at a level such as `warning`.
     fn log(&mut self, level: &str, message: &str);

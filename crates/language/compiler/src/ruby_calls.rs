@@ -5,12 +5,14 @@
 use std::time::Instant;
 
 use evaluator::function::CallArguments;
-use evaluator::{CodeBlock, EvalResult, Evaluator, SourceLocation, VariableScope, raise};
+use evaluator::{
+    CodeBlock, EvalResult, Evaluator, ForeignDataCall, SourceLocation, VariableScope, raise,
+};
 use pcore::{Hash, Value};
 
 use crate::compilation::Compilation;
 use crate::functions::create_from_hash;
-use crate::ruby::{BlockArity, ErbSource, RubyCaller, RubyCode, RubyFunctionKind};
+use crate::ruby::{BlockArity, ErbSource, RubyCaller, RubyCode, RubyDataCall, RubyFunctionKind};
 
 impl Compilation<'_> {
     /// Ruby for this compilation; `None` if the environment has none.
@@ -41,6 +43,7 @@ impl Compilation<'_> {
             },
             scope: own,
             block: call.block,
+            lookup_context: None,
             location: call.location(),
         };
         let outer = self.ruby_call_site.replace(Some(call.location()));
@@ -48,6 +51,35 @@ impl Compilation<'_> {
         let result = ruby.call_function(call.name, &call.arguments, block, &mut caller);
         self.ruby_call_site.replace(outer);
         self.state().ruby_calls.add(call.name, since.elapsed());
+        Some(result)
+    }
+
+    /// Calls a function in Ruby that provides data of Hiera; `None` if there is none with that name.
+    pub(crate) fn call_ruby_data(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        call: &ForeignDataCall<'_>,
+    ) -> Option<EvalResult<Option<Value>>> {
+        let ruby = self.ruby()?;
+        ruby.find_function(call.function)?;
+        let mut caller = CompilationCaller {
+            compilation: self,
+            evaluator,
+            acting_scope: call.scope.global(),
+            scope: call.scope.global(),
+            block: None,
+            lookup_context: Some(call.context),
+            location: SourceLocation::default(),
+        };
+        let data_call = RubyDataCall {
+            function: call.function,
+            arguments: call.arguments,
+            module: call.module,
+            entry: call.entry,
+        };
+        let since = Instant::now();
+        let result = ruby.call_data_function(&data_call, &mut caller);
+        self.state().ruby_calls.add(call.function, since.elapsed());
         Some(result)
     }
 
@@ -65,6 +97,7 @@ impl Compilation<'_> {
             acting_scope: call.scope(),
             scope: call.scope(),
             block: None,
+            lookup_context: None,
             location: call.location(),
         };
         let name = match template {
@@ -87,6 +120,8 @@ struct CompilationCaller<'c, 'e, 'h> {
     /// Scope in which functions are called and resources are declared.
     acting_scope: VariableScope,
     block: Option<&'c CodeBlock>,
+    /// The `Puppet::LookupContext` of a function that provides data.
+    lookup_context: Option<&'c Value>,
     location: SourceLocation,
 }
 
@@ -157,6 +192,22 @@ impl RubyCaller for CompilationCaller<'_, '_, '_> {
     fn classes(&mut self) -> Vec<String> {
         let state = self.compilation.state();
         state.catalog.classes().map(ToString::to_string).collect()
+    }
+
+    fn interpolate(&mut self, value: &Value) -> EvalResult {
+        let Some(context) = self.lookup_context else {
+            return Ok(value.clone());
+        };
+        let files = self.compilation.environment.code.as_files();
+        let method = (context, "interpolate");
+        let arguments = std::slice::from_ref(value);
+        let lookup = &self.compilation.lookup;
+        let result = lookup.method(files, self.evaluator, method, arguments, None);
+        result.unwrap_or_else(|| Ok(value.clone()))
+    }
+
+    fn explain(&mut self, text: &str) {
+        self.compilation.lookup.explain_text(self.evaluator, text);
     }
 
     fn log(&mut self, level: &str, message: &str) {

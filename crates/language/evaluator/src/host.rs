@@ -78,6 +78,17 @@ pub trait EvaluationHost {
         None
     }
 
+    /// Calls a function in another language that provides data of Hiera; `None` if the host has no
+    /// such function, and an inner `None` if the function has no value.
+    fn foreign_data_function(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        call: &ForeignDataCall<'_>,
+    ) -> Option<EvalResult<Option<Value>>> {
+        let _ = (evaluator, call);
+        None
+    }
+
     /// Calls a method that the object's own [`pcore::PuppetObject::call`] does not have: methods
     /// with blocks or effects. `None` if there is no such method.
     fn method(
@@ -167,6 +178,22 @@ pub trait EvaluationHost {
     fn catalog(&self) -> Option<&dyn CatalogHost> {
         None
     }
+}
+
+/// A call of a function in another language that provides data of Hiera.
+#[derive(Debug)]
+pub struct ForeignDataCall<'c> {
+    pub function: &'c str,
+    /// The arguments before the context: key or segments, and options.
+    pub arguments: &'c [Value],
+    /// The `Puppet::LookupContext` of the call.
+    pub context: &'c Value,
+    /// The module whose data are looked up; `None` in the other layers.
+    pub module: Option<&'c str>,
+    /// Entry of the hierarchy with its location. Calls with the same text share a cache.
+    pub entry: &'c str,
+    /// The scope of the code that performs the lookup.
+    pub scope: &'c VariableScope,
 }
 
 /// The block of an `apply` call.

@@ -64,8 +64,8 @@ pub use evaluator::{
 };
 pub use frame::CatalogScopeId;
 pub use host::{
-    ApplyBlock, CodeModule, CodeOwner, CodeReadError, CodeSource, EvaluationHost, LogLevel,
-    SourceFile,
+    ApplyBlock, CodeModule, CodeOwner, CodeReadError, CodeSource, EvaluationHost, ForeignDataCall,
+    LogLevel, SourceFile,
 };
 pub use iteration::elements;
 pub use live_memory::BranchBytes;

@@ -87,6 +87,11 @@ impl FunctionCallSite {
             data_location: place.and_then(Value::as_str).map(str::to_owned),
         }
     }
+
+    /// All of it as one text, for functions in other languages.
+    pub(crate) fn text(&self) -> String {
+        format!("{self:?}")
+    }
 }
 
 /// The context object. Its host implements all methods, see `methods`.

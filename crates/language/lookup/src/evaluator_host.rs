@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use evaluator::{
-    BUDGET_EXHAUSTED, EvalError, EvalResult, EvalUnwind, Evaluator, LogLevel, RUNTIME_ERROR,
+    BUDGET_EXHAUSTED, EvalError, EvalResult, EvalUnwind, Evaluator, ForeignDataCall, LogLevel,
     SourceLocation, VariableScope, raise,
 };
 use hiera::{DirectoryEntry, FileIdentity, FunctionCall, HostError, LookupHost};
@@ -69,6 +69,7 @@ impl<'w, 'h> EvaluatorLookupHost<'w, 'h> {
                     self.interrupt = Some(error.into());
                     HostError::text(text)
                 }
+                Ok(error) if error.code == LOOKUP_ERROR => HostError::text(error.message),
                 Ok(error) if error.location.is_none() => HostError::wrong_call(error.message),
                 Ok(error) => HostError::text(error.to_string()),
                 Err(interrupt) => {
@@ -85,39 +86,65 @@ impl<'w, 'h> EvaluatorLookupHost<'w, 'h> {
         known.map_err(|unwind| self.keep_interrupt(*unwind))
     }
 
-    /// Calls a function for `what`, or for all its data; the first answer is cached.
+    /// Calls a function for `what`, or for all its data; the first answer is cached. `None` if there is
+    /// no such function.
     fn call_data_function(
         &mut self,
         call: &FunctionCall<'_>,
         what: Option<Value>,
-    ) -> Result<Option<Value>, HostError> {
+    ) -> Option<Result<Option<Value>, HostError>> {
+        let is_known = match self.has(call.function) {
+            Ok(is_known) => is_known,
+            Err(error) => return Some(Err(error)),
+        };
         let asking = Arc::new(FunctionCallSite::of(call));
         let key = what.clone().unwrap_or_default();
         if let Some(known) = self.lookup.cached_answer(&asking, &key) {
-            return Ok(Some(known));
+            return Some(Ok(Some(known)));
         }
-        let context = LookupContext {
+        let context = Value::object(LookupContext {
             call_site: Arc::clone(&asking),
             environment: Arc::clone(&self.lookup.environment),
-        };
+        });
         let mut arguments: Vec<Value> = what.into_iter().collect();
         arguments.push(Value::from(call.options.clone()));
-        arguments.push(Value::object(context));
-        let answer = self.evaluator.call_function(call.function, arguments, None);
-        match answer.map_err(|unwind| *unwind) {
-            Ok(value) => {
+        let answer = match is_known {
+            true => {
+                arguments.push(context);
+                let answer = self.evaluator.call_function(call.function, arguments, None);
+                answer.map(Some)
+            }
+            false => {
+                let foreign = ForeignDataCall {
+                    function: call.function,
+                    arguments: &arguments,
+                    context: &context,
+                    module: call.module,
+                    entry: &asking.text(),
+                    scope: self.scope,
+                };
+                let host = self.evaluator.host();
+                host.foreign_data_function(self.evaluator, &foreign)?
+            }
+        };
+        Some(match answer.map_err(|unwind| *unwind) {
+            Ok(Some(value)) => {
                 self.lookup.store_answer(&asking, key, value.clone());
                 Ok(Some(value))
             }
+            Ok(None) => Ok(None),
             Err(EvalUnwind::Interrupted(interrupt)) if interrupt.0.is::<NotFound>() => Ok(None),
             Err(unwind) => Err(self.keep_interrupt(unwind)),
-        }
+        })
     }
 }
 
+/// Code of errors that Puppet raises as `Puppet::DataBinding::LookupError`: no prefix is added to them.
+pub const LOOKUP_ERROR: &str = "LOOKUP_ERROR";
+
 /// An error to which no prefix is added, like Puppet's lookup errors.
 pub(crate) fn settled_error(text: String, place: &SourceLocation) -> Box<EvalUnwind> {
-    EvalError::preformatted(RUNTIME_ERROR, text, place.clone()).into()
+    EvalError::preformatted(LOOKUP_ERROR, text, place.clone()).into()
 }
 
 impl LookupHost for EvaluatorLookupHost<'_, '_> {
@@ -159,12 +186,7 @@ impl LookupHost for EvaluatorLookupHost<'_, '_> {
     }
 
     fn data_hash(&mut self, call: &FunctionCall<'_>) -> Option<Result<Value, HostError>> {
-        match self.has(call.function) {
-            Ok(true) => {}
-            Ok(false) => return None,
-            Err(error) => return Some(Err(error)),
-        }
-        let data = self.call_data_function(call, None);
+        let data = self.call_data_function(call, None)?;
         Some(data.map(|data| data.unwrap_or_else(|| Value::from(Hash::new()))))
     }
 
@@ -173,11 +195,7 @@ impl LookupHost for EvaluatorLookupHost<'_, '_> {
         call: &FunctionCall<'_>,
         key: &str,
     ) -> Option<Result<Option<Value>, HostError>> {
-        match self.has(call.function) {
-            Ok(true) => Some(self.call_data_function(call, Some(Value::from(key)))),
-            Ok(false) => None,
-            Err(error) => Some(Err(error)),
-        }
+        self.call_data_function(call, Some(Value::from(key)))
     }
 
     fn data_dig(
@@ -185,11 +203,7 @@ impl LookupHost for EvaluatorLookupHost<'_, '_> {
         call: &FunctionCall<'_>,
         segments: &[Value],
     ) -> Option<Result<Option<Value>, HostError>> {
-        match self.has(call.function) {
-            Ok(true) => Some(self.call_data_function(call, Some(Value::array(segments.to_vec())))),
-            Ok(false) => None,
-            Err(error) => Some(Err(error)),
-        }
+        self.call_data_function(call, Some(Value::array(segments.to_vec())))
     }
 
     fn decrypt(&mut self, text: &str, options: &Hash) -> Result<String, HostError> {

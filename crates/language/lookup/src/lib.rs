@@ -5,7 +5,8 @@
 //! [`LookupFiles`]. Functions written in Puppet may be backends of a hierarchy; they get a
 //! `Puppet::LookupContext` ([`context`]) and may perform lookups themselves.
 //!
-//! Left out, each refused by name: backends written in Ruby, the third argument of `hiera` with a
+//! Backends in Ruby are run by hosts that have Ruby (`EvaluationHost::foreign_data_function`), and refused
+//! by name elsewhere. Left out, each refused by name: the third argument of `hiera` with a
 //! configuration of version 3, keys of hiera-eyaml in environment variables.
 //!
 //! Invariants: a variable in data is resolved in the scope of the code that performs the lookup; a
@@ -22,6 +23,7 @@ mod lookup_files;
 mod methods;
 
 pub use context::context_type;
+pub use evaluator_host::LOOKUP_ERROR;
 pub use hiera::{
     DataFileCache, DirectoryEntry, FileIdentity, HieraSettings, HostError, LookupExplainer,
     LookupRequest, LookupTrail,

@@ -92,6 +92,15 @@ impl Lookup {
         Some(Ok(done))
     }
 
+    /// Takes a text for the explanation of the running lookup, from a function in another language.
+    pub fn explain_text(&self, evaluator: &Evaluator<'_>, text: &str) {
+        if let Some(lookup) = self.active.current(evaluator)
+            && lookup.trail.is_explained()
+        {
+            lookup.trail.record_text(text.to_owned());
+        }
+    }
+
     fn explain(&self, evaluator: &mut Evaluator<'_>, method: &ContextMethodCall<'_>) -> EvalResult {
         let lookup = self.active.current(evaluator);
         if let (Some(lookup), Some(block)) = (lookup, method.block)

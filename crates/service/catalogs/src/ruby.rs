@@ -8,15 +8,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use compiler::{
-    BlockArity, ErbSource, RubyCaller, RubyCode, RubyFunctionKind, RubyProvider, ruby_error,
+    BlockArity, ErbSource, RubyCaller, RubyCode, RubyDataCall, RubyFunctionKind, RubyProvider,
+    ruby_error,
 };
 use evaluator::{EvalResult, EvalUnwind, raise};
+use lookup::LOOKUP_ERROR;
 use pcore::{Hash, Value};
 use resource_types::{ResourceType, ResourceTypeBuilder, ResourceTypeOrigin, TitlePattern};
 use ruby_regex::RegexFlags;
 use ruby_workers::{
     RubyAbort, RubyBlock, RubyBlockShape, RubyCallError, RubyCallbackError, RubyCallbacks,
-    RubyEnvironment, RubyFunctionApi, RubyResourceType, RubySession, RubyTemplate,
+    RubyEnvironment, RubyFunctionApi, RubyHieraCall, RubyResourceType, RubySession, RubyTemplate,
     RubyTitlePattern, RubyVariable, RubyWorkers, list_ruby_functions,
 };
 
@@ -117,6 +119,9 @@ struct WorkerCode {
 /// Functions of Puppet itself that run programs of the server, for which the workers have bounds.
 const CORE_FUNCTIONS: [&str; 1] = ["generate"];
 
+/// The exception of functions that provide data, whose message Puppet shows as it is.
+const LOOKUP_EXCEPTION: &str = "Puppet::DataBinding::LookupError";
+
 /// The block of a manifest that a call passes; each call has one at most.
 const BLOCK: u32 = 0;
 
@@ -149,6 +154,30 @@ impl RubyCode for WorkerCode {
         let mut callbacks = CallerCallbacks { caller };
         let result = session.call_function(name, arguments, block, &mut callbacks);
         result.map_err(failure)
+    }
+
+    fn call_data_function(
+        &self,
+        call: &RubyDataCall<'_>,
+        caller: &mut dyn RubyCaller,
+    ) -> EvalResult<Option<Value>> {
+        let session = self.session()?;
+        let call = RubyHieraCall {
+            function: call.function.to_owned(),
+            arguments: call.arguments.to_vec(),
+            module: call.module.map(str::to_owned),
+            cache: call.entry.to_owned(),
+        };
+        let mut callbacks = CallerCallbacks { caller };
+        let found = session.call_hiera(&call, &mut callbacks);
+        found.map_err(|error| match error {
+            RubyCallError::Raised { exception, .. } if exception.class == LOOKUP_EXCEPTION => {
+                let mut error = ruby_error(exception.message, None);
+                error.code = LOOKUP_ERROR;
+                error.into()
+            }
+            other => failure(other),
+        })
     }
 
     fn render_erb(
@@ -329,7 +358,11 @@ impl RubyCallbacks for CallerCallbacks<'_> {
     }
 
     fn interpolate(&mut self, value: &Value) -> Result<Value, RubyCallbackError> {
-        Ok(value.clone())
+        self.caller.interpolate(value).map_err(abort)
+    }
+
+    fn explain(&mut self, text: &str) {
+        self.caller.explain(text);
     }
 
     fn log(&mut self, level: &str, message: &str) {

@@ -4,6 +4,7 @@
 mod admin_password;
 mod apply;
 mod brokers;
+mod catalogs;
 mod code;
 mod completion;
 mod disk;

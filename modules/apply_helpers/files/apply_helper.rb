@@ -50,7 +50,6 @@ module ApplyHelper
 
     [{ '_error' => NO_PUPPET }, false]
   rescue StandardError => e
-    warn e.backtrace.first(14) if ENV['DBG']
     error = { 'kind' => 'bolt/apply-error', 'msg' => e.message, 'details' => { 'class' => e.class.name } }
     [{ '_error' => error }, false]
   end
@@ -66,8 +65,10 @@ module ApplyHelper
     Puppet[:report] = false
     Puppet[:usecacheonfailure] = false
     unpack(params['plugins'], modules) if params['plugins']
-    load_directories(modules)
-    Puppet::Node::Environment.create(:production, [modules])
+    # A task gets the files of modules in a directory of its own, below which they are as in modules.
+    paths = [params['_installdir'], modules].compact
+    paths.each { |path| load_directories(path) }
+    Puppet::Node::Environment.create(:production, paths)
   end
 
   # Older versions lack some of the settings.
@@ -80,7 +81,7 @@ module ApplyHelper
     libraries = Dir.glob(File.join(modules, '*', 'lib'))
     $LOAD_PATH.unshift(*libraries)
     facts = libraries.map { |path| File.join(path, 'facter') }.select { |path| File.directory?(path) }
-    Puppet[:factpath] = facts.join(File::PATH_SEPARATOR) unless facts.empty?
+    Puppet[:factpath] = [*facts, Puppet[:factpath]].join(File::PATH_SEPARATOR) unless facts.empty?
     external = Dir.glob(File.join(modules, '*', 'facts.d'))
     Facter.search_external(external) unless external.empty?
   end

@@ -34,7 +34,24 @@ def convert(data, environment)
   catalog
 end
 
+# Agents return 8 MiB of output at most.
+REPORT_BYTES_MAX = 7 * 1024 * 1024
+LOGS_KEPT = 1000
+
+# Leaves out the states of resources that were in sync if the report is too large, and then of all that
+# did not fail.
+def shorten(report)
+  [%w[changed failed out_of_sync skipped], %w[failed]].each do |kept|
+    break if JSON.generate(report).bytesize <= REPORT_BYTES_MAX
+
+    report['resource_statuses'] = report['resource_statuses'].select { |_, status| status.values_at(*kept).any? }
+    report['logs'] = report['logs'].last(LOGS_KEPT)
+  end
+  report
+end
+
 ApplyHelper.run do |params, environment|
+  Puppet[:node_name_value] = params['catalog']['name']
   report = Puppet::Transaction::Report.new(nil, environment.name.to_s, params['catalog']['catalog_uuid'])
   Puppet::Util::Log.newdestination(report)
   catalog = convert(params['catalog'], environment)
@@ -43,5 +60,5 @@ ApplyHelper.run do |params, environment|
   Puppet::Util::Log.close(report)
   report.finalize_report
   # As with Puppet's own task for this, resources that failed are in the report: the task succeeded.
-  [report.to_data_hash, true]
+  [shorten(report.to_data_hash), true]
 end

@@ -160,6 +160,63 @@ plan site(TargetSpec $nodes, String $directory, Sensitive[String] $pw) {
 }
 
 #[tokio::test]
+async fn types_facts_and_files_of_modules_are_sent_with_the_task() {
+    if !has_puppet() {
+        return;
+    }
+    let world = start_world().await;
+    let directory = world.root().join("applied");
+    std::fs::create_dir(&directory).unwrap();
+    world.plan_file(
+        "m/lib/puppet/type/marker.rb",
+        "Puppet::Type.newtype(:marker) do\n  newparam(:path, namevar: true)\n  newproperty(:text) do\n    \
+         def retrieve = File.exist?(resource[:path]) ? PuppetX::Marker.read(resource[:path]) : nil\n    \
+         def insync?(is) = is == should\n    def set(value) = File.write(resource[:path], value)\n  end\nend\n\
+         require 'puppet_x/marker'\n",
+    );
+    world.plan_file(
+        "m/lib/puppet_x/marker.rb",
+        "module PuppetX\n  module Marker\n    def self.read(path) = File.read(path)\n  end\nend\n",
+    );
+    world.plan_file(
+        "m/lib/puppet/functions/m/shout.rb",
+        "Puppet::Functions.create_function(:'m::shout') do\n  dispatch(:shout) { param 'String', :s }\n  \
+         def shout(s) = s.upcase\nend\n",
+    );
+    world.plan_file(
+        "m/lib/facter/shelf.rb",
+        "Facter.add(:shelf) { setcode { 'seven' } }\n",
+    );
+    world.plan_file("m/files/etc/motd", "from the module\n");
+    world.plan_file("m/files/tree/a/b", "deep\n");
+    world.plan_file(
+        "site/plans/init.pp",
+        r#"
+plan site(TargetSpec $nodes, String $directory) {
+  apply_prep($nodes)
+  return apply($nodes) {
+    $place = "${directory}/${trusted['certname']}"
+    file { $place: ensure => directory }
+    -> marker { "${place}/marker": text => m::shout("shelf ${facts['shelf']}") }
+    -> file { "${place}/motd": source => 'puppet:///modules/m/etc/motd' }
+    -> file { "${place}/tree": ensure => directory, recurse => true, source => 'puppet:///modules/m/tree' }
+  }.map |$it| { [$it.report['status'], $it.report['host']] }
+}"#,
+    );
+    let params = json!({"nodes": NODES, "directory": directory});
+    let job = run(&world, "site", params).await;
+    assert_eq!(job["state"], "success", "{job:#}");
+    assert_eq!(job["result"], json!(NODES.map(|node| ["changed", node])));
+    for node in NODES {
+        let read = |file: &str| std::fs::read_to_string(directory.join(node).join(file)).unwrap();
+        assert_eq!(read("marker"), "SHELF SEVEN");
+        assert_eq!(read("motd"), "from the module\n");
+        assert_eq!(read("tree/a/b"), "deep\n");
+    }
+    world.stop().await;
+}
+
+#[tokio::test]
 async fn errors_and_noop_are_those_of_each_target() {
     if !has_puppet() {
         return;

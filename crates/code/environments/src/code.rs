@@ -80,6 +80,14 @@ pub trait CodeVersion: Debug + Send + Sync {
         path: &str,
     ) -> Result<Vec<CodeDirectoryEntry>, CodeError>;
 
+    /// Adds files of modules to those of a task. An entry is as among the `files` of metadata; one that
+    /// names a directory stands for everything below, and one that names nothing is skipped.
+    fn add_task_files(
+        &self,
+        task: &mut EnvironmentTask,
+        entries: &[String],
+    ) -> Result<(), CodeError>;
+
     /// A file that a node requests. `module` is `None` for [`FileMount::Plugins`] only; `path` is
     /// relative to the module's directory of that mount, not percent-encoded.
     fn file(

@@ -32,6 +32,7 @@ mod outcome;
 mod over_ssh;
 mod ping;
 mod plan_jobs;
+mod plugin_files;
 mod prepare;
 mod presence_log;
 mod program;
@@ -81,7 +82,8 @@ pub use rollout::{BatchCount, Rollout, RolloutHalt, RolloutStep};
 pub use secrets::ReturnedSecret;
 pub use selectors::{NodeSelectors, SelectorError};
 pub use spec::{
-    JobLimits, JobPlanStep, JobSpec, JobWork, PuppetEnvironment, PuppetWork, TaskPurpose, TaskWork,
+    JobLimits, JobPlanStep, JobSpec, JobWork, PuppetEnvironment, PuppetWork, TaskPlugins,
+    TaskPurpose, TaskWork,
 };
 pub use state::{JobState, RunState};
 pub use submit::JobSubmitError;

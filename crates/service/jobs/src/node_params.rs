@@ -36,6 +36,10 @@ pub trait NodeParamsSource: fmt::Debug + Send + Sync {
 pub trait OpenNodeParams: Send + Sync {
     /// The parameters of a node. An error is the `_error` of a node that is not asked to run the task.
     async fn of_node(&self, node: &Certname) -> Result<NodeParamTexts, Value>;
+
+    /// Files of modules that the parameters given so far name, as entries among the `files` of a task's
+    /// metadata.
+    fn files(&self) -> Vec<String>;
 }
 
 /// The parameters of the nodes of one job, by node.
@@ -47,6 +51,8 @@ pub(crate) struct NodeParams(HashMap<Certname, NodeParamTexts>);
 pub(crate) struct CollectedNodeParams {
     pub(crate) params: NodeParams,
     pub(crate) errors: HashMap<Certname, Value>,
+    /// Files of modules that the parameters name.
+    pub(crate) files: Vec<String>,
     /// Bytes of all parameters.
     total: usize,
 }
@@ -76,6 +82,7 @@ impl CollectedNodeParams {
             }
         }
         drop(found);
+        collected.files = source.files();
         for node in nodes.iter().skip(answered) {
             let error = no_space_error(collected.total);
             collected.errors.insert(node.clone(), error);
@@ -187,6 +194,10 @@ mod tests {
             let catalog = self.0[node].clone()?;
             Ok(texts(&catalog))
         }
+
+        fn files(&self) -> Vec<String> {
+            vec!["m/files/a".to_owned()]
+        }
     }
 
     fn texts(catalog: &Value) -> NodeParamTexts {
@@ -214,6 +225,7 @@ mod tests {
         ];
         let collected = collect(&given).await;
         assert_eq!(collected.errors, HashMap::from([(node("c"), error)]));
+        assert_eq!(collected.files, ["m/files/a"]);
         let text = serde_json::to_string(&collected.params).unwrap();
         let params: NodeParams = serde_json::from_str(&text).unwrap();
         let common = json!({"task": "t", "input": {"_noop": true}});

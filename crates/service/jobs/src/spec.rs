@@ -109,6 +109,8 @@ pub struct TaskWork {
     pub noop: bool,
     /// The reason that the task is run.
     pub purpose: TaskPurpose,
+    /// Code of modules that is sent with the task.
+    pub plugins: TaskPlugins,
     /// Nodes that are reached over SSH for this job, whether they have an agent or not.
     pub over_ssh: OverSsh,
 }
@@ -123,6 +125,18 @@ pub enum TaskPurpose {
     Apply,
     /// `apply_prep` of a plan.
     ApplyPrep,
+}
+
+/// The code of all modules that Puppet needs on a node, without pluginsync.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskPlugins {
+    /// The task needs none.
+    #[default]
+    None,
+    /// Resource types and providers, with what they load.
+    Types,
+    /// Facts.
+    Facts,
 }
 
 /// An on-demand Puppet run.
@@ -232,6 +246,7 @@ impl TaskWork {
             run_as: None,
             noop: false,
             purpose: TaskPurpose::default(),
+            plugins: TaskPlugins::default(),
             over_ssh: OverSsh::default(),
         }
     }

@@ -49,5 +49,9 @@ pub const PREVIEW_TARGETS: usize = 1_000;
 /// The most bytes of a text from a node in the message of an error, enough for a stack trace.
 pub const NODE_OUTPUT_SHOWN_BYTES: usize = 4 << 10;
 
+/// The most files of modules that the catalogs of one step name as sources, the most files that a task
+/// may have. Further ones are missing on the nodes, which report that.
+pub const FILE_SOURCES_MAX: usize = 2_000;
+
 /// The most bytes of parameters that a preview shows for one effect, enough for a person to read.
 pub const PREVIEW_PARAMETERS_BYTES: usize = 16 << 10;

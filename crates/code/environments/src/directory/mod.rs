@@ -257,6 +257,14 @@ impl CodeVersion for DirectoryVersion {
         self.list_entries(module, path)
     }
 
+    fn add_task_files(
+        &self,
+        task: &mut EnvironmentTask,
+        entries: &[String],
+    ) -> Result<(), CodeError> {
+        self.add_files(task, entries)
+    }
+
     fn file(
         &self,
         mount: FileMount,

@@ -15,7 +15,7 @@ use super::contained_open::PermittedFileKind;
 use super::modules::{ModuleDirectory, check_relative};
 use super::{DirectoryVersion, list_names};
 use crate::defaults::{DIRECTORY_DEPTH, TASK_FILES};
-use crate::{CodeError, FileMount, TaskMetadata, TaskSourceFile};
+use crate::{CodeError, EnvironmentTask, FileMount, TaskMetadata, TaskSourceFile};
 
 impl DirectoryVersion {
     /// Adds the supporting files, each once.
@@ -33,6 +33,41 @@ impl DirectoryVersion {
             }
         }
         Ok(())
+    }
+
+    /// Adds further files, whose entries become a part of the metadata too.
+    pub(super) fn add_files(
+        &self,
+        task: &mut EnvironmentTask,
+        entries: &[String],
+    ) -> Result<(), CodeError> {
+        for entry in entries {
+            let entry = match self.kind_of_entry(entry)? {
+                Some(PermittedFileKind::Directory) => format!("{}/", entry.trim_end_matches('/')),
+                Some(PermittedFileKind::File) => entry.clone(),
+                None => continue,
+            };
+            self.add_entry(&task.name, &entry, &mut task.files)?;
+            if !task.metadata.files.contains(&entry) {
+                task.metadata.files.push(entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// The kind of the file that an entry names; `None` if it names none.
+    fn kind_of_entry(&self, entry: &str) -> Result<Option<PermittedFileKind>, CodeError> {
+        let place = entry.trim_end_matches('/');
+        let found = place
+            .split_once('/')
+            .filter(|_| check_relative(place).is_ok());
+        let Some((module, below)) = found else {
+            return Ok(None);
+        };
+        match self.modules.find_module(module) {
+            Some(module) => module.kind_inside(&module.directory.join(below)),
+            None => Ok(None),
+        }
     }
 
     fn add_entry(

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use environments::{BlobError, EnvironmentTask, ValidParams, validate_params};
+use environments::{BlobError, BlobStore, EnvironmentTask, ValidParams, validate_params};
 use pcp::Certname;
 use pxp::action::{self, FileSpec, FileUri, TaskParams};
 use serde_json::{Map, Value, json};
@@ -18,8 +18,9 @@ use crate::kind::JobAction;
 use crate::native::NativeAction;
 use crate::node_params::CollectedNodeParams;
 use crate::outcome::REDACTED;
+use crate::plugin_files::plugin_entries;
 use crate::refusal::RunJobError;
-use crate::spec::{JobSpec, TaskWork};
+use crate::spec::{JobSpec, TaskPlugins, TaskWork};
 use crate::verdict::RunVerdict;
 
 // === impl JobPreparer ===
@@ -48,6 +49,11 @@ impl JobPreparer {
         let options = shown_options(spec, task, &nodes, params, &sensitive);
         let native_action = self.prepare_native(task, native, &sensitive).await?;
         let has_task = native.is_none_or(NativeAction::has_task);
+        let collected = match &task.node_params {
+            Some(source) => CollectedNodeParams::collect(&**source, &nodes).await,
+            None => CollectedNodeParams::default(),
+        };
+        let code = self.add_files(task, code, collected.files).await?;
         let params = action::encode(&task_params(task, code, without_sample(task, valid)));
         // A target that cannot run it as another user must not run it at all.
         let action = match (native_action, task.run_as.clone()) {
@@ -64,13 +70,7 @@ impl JobPreparer {
             None => action,
         };
         let action = action.with_over_ssh(task.over_ssh.clone());
-        let Some(source) = &task.node_params else {
-            let targets = nodes.into_iter().map(JobTarget::from).collect();
-            return Ok((targets, action, options));
-        };
-        let CollectedNodeParams {
-            params, mut errors, ..
-        } = CollectedNodeParams::collect(&**source, &nodes).await;
+        let mut errors = collected.errors;
         let target = |certname: Certname| JobTarget {
             refusal: errors
                 .remove(&certname)
@@ -78,7 +78,7 @@ impl JobPreparer {
             certname,
         };
         let targets = nodes.into_iter().map(target).collect();
-        Ok((targets, action.with_node_params(params), options))
+        Ok((targets, action.with_node_params(collected.params), options))
     }
 
     /// Destination on the server for the files of a download.
@@ -131,14 +131,44 @@ impl JobPreparer {
         tokio::task::spawn_blocking(move || {
             let version = code.version_of(&environment, code_id.as_deref())?;
             let task = version.task(&name)?;
-            for file in &task.files {
-                blobs.store_task_file(file)?;
-            }
+            store_files(&task, &blobs)?;
             Ok(task)
         })
         .await
         .expect("reading code does not panic, and blocking tasks are not aborted")
     }
+
+    /// Adds files of modules to those of a task: its plugins, and the files that its parameters name.
+    async fn add_files(
+        &self,
+        task: &TaskWork,
+        mut found: EnvironmentTask,
+        mut files: Vec<String>,
+    ) -> Result<EnvironmentTask, RunJobError> {
+        let plugins = task.plugins;
+        if plugins == TaskPlugins::None && files.is_empty() {
+            return Ok(found);
+        }
+        let (code, blobs) = (Arc::clone(&self.code), self.blobs.clone());
+        let (environment, code_id) = (task.environment.clone(), task.code_id.clone());
+        // Reading code blocks.
+        tokio::task::spawn_blocking(move || {
+            let version = code.version_of(&environment, code_id.as_deref())?;
+            files.extend(plugin_entries(&*version, plugins)?);
+            version.add_task_files(&mut found, &files)?;
+            store_files(&found, &blobs)?;
+            Ok(found)
+        })
+        .await
+        .expect("reading code does not panic, and blocking tasks are not aborted")
+    }
+}
+
+/// Stores the files of a task for the agents; blocks on the disk.
+fn store_files(task: &EnvironmentTask, blobs: &BlobStore) -> Result<(), BlobError> {
+    task.files
+        .iter()
+        .try_for_each(|file| blobs.store_task_file(file))
 }
 
 /// Checks the user name: it is looked up on nodes, and passed to `sudo` over SSH.

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use api_types::rollout::RolloutOptions;
 use evaluator::{EvalResult, SourceLocation};
-use jobs::{JobSpec, JobWork, NativeAction, NodeParamsSource, NodeScope, TaskPurpose, TaskWork};
+use jobs::{
+    JobSpec, JobWork, NativeAction, NodeParamsSource, NodeScope, TaskPlugins, TaskPurpose, TaskWork,
+};
 use pcore::{Hash, Value};
 use pcp::Certname;
 use plans::{StepOutcome, StepWork};
@@ -39,6 +41,8 @@ pub(crate) struct PlanAction<'a> {
     pub(crate) task: &'a str,
     /// The reason that the task is run.
     pub(crate) purpose: TaskPurpose,
+    /// Code of modules that is sent with the task.
+    pub(crate) plugins: TaskPlugins,
     /// Parameters of the task, including secrets.
     pub(crate) params: Map<String, Json>,
     /// Parameters that each node has for itself; `None` if there are none.
@@ -115,6 +119,7 @@ impl PlanAction<'_> {
             params: self.params.clone(),
             node_params: self.node_params.clone(),
             purpose: self.purpose,
+            plugins: self.plugins,
             sensitive: self.sensitive.clone(),
             run_as: options.run_as.clone(),
             noop,

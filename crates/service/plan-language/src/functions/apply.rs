@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use compiler::ApplyProgram;
 use evaluator::{ApplyBlock, EvalResult, Evaluator, Manifest, SourceLocation};
-use jobs::TaskPurpose;
+use jobs::{TaskPlugins, TaskPurpose};
 use pcore::{Hash, Type, Value};
 use serde_json::{Map, json};
 use sha2::{Digest as _, Sha256};
@@ -120,6 +120,7 @@ pub(crate) fn apply_statements(
         native: None,
         task: TASK,
         purpose: TaskPurpose::Apply,
+        plugins: TaskPlugins::Types,
         params: Map::new(),
         node_params: Some(Arc::new(source)),
         sensitive: Vec::new(),

@@ -3,9 +3,9 @@
 //! Invariant: a catalog depends on the plan's code version, on the variables of the plan, and on the
 //! variables and facts of the target as they were when the step began.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use compiler::{ApplyProgram, CompileRequest};
@@ -14,6 +14,7 @@ use pcore::{Hash, Value};
 use pcp::Certname;
 use serde_json::{Map, Value as Json, json};
 
+use crate::defaults::FILE_SOURCES_MAX;
 use crate::host::PlanHost;
 use crate::objects::PlanTarget;
 use crate::run::TargetState;
@@ -21,6 +22,9 @@ use crate::world::{ApplyCompiler, ApplyEnvironment};
 
 /// The parameter with the catalog.
 const CATALOG: &str = "catalog";
+
+/// The beginning of sources that are files of modules.
+const SOURCE: &str = "\"puppet:///modules/";
 
 /// Compiles the catalog of each target of a step.
 pub(super) struct ApplyCatalogs {
@@ -94,6 +98,7 @@ impl NodeParamsSource for ApplyCatalogs {
         Ok(Box::new(OpenApplyCatalogs {
             catalogs: self,
             environment,
+            files: Mutex::default(),
         }))
     }
 }
@@ -102,6 +107,8 @@ impl NodeParamsSource for ApplyCatalogs {
 struct OpenApplyCatalogs<'c> {
     catalogs: &'c ApplyCatalogs,
     environment: Box<dyn ApplyEnvironment>,
+    /// Files of modules that the catalogs compiled so far name as sources.
+    files: Mutex<BTreeSet<String>>,
 }
 
 #[async_trait]
@@ -117,7 +124,30 @@ impl OpenNodeParams for OpenApplyCatalogs<'_> {
                 target.name
             ))
         })?;
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        add_file_sources(catalog.get(), &mut files);
+        drop(files);
         Ok(BTreeMap::from([(CATALOG.to_owned(), catalog)]))
+    }
+
+    fn files(&self) -> Vec<String> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.iter().cloned().collect()
+    }
+}
+
+/// Finds the sources `puppet:///modules/MODULE/PATH` in a catalog, as entries `MODULE/files/PATH`.
+fn add_file_sources(catalog: &str, files: &mut BTreeSet<String>) {
+    for (at, _) in catalog.match_indices(SOURCE) {
+        let source = &catalog[at + SOURCE.len()..];
+        let source = source.split('"').next().unwrap_or_default();
+        // a path with an escape has control characters or quotes, which no module file has
+        if let Some((module, path)) = source.split_once('/')
+            && !source.contains('\\')
+            && files.len() < FILE_SOURCES_MAX
+        {
+            files.insert(format!("{module}/files/{path}"));
+        }
     }
 }
 
@@ -144,5 +174,27 @@ impl fmt::Debug for ApplyCatalogs {
         f.debug_struct("ApplyCatalogs")
             .field("environment", &self.environment)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_modules_are_found_in_catalogs() {
+        let catalog = json!({"resources": [
+            {"parameters": {"source": "puppet:///modules/a/b/c.txt"}},
+            {"parameters": {"source": ["puppet:///modules/d/e", "/local", "puppet:///modules/a/b/c.txt"]}},
+            {"parameters": {"content": "see puppet:///modules/x/y"}},
+            {"parameters": {"source": "puppet:///modules/odd\\\"/x"}},
+            {"parameters": {"source": "puppet:///modules/only"}},
+        ]});
+        let mut files = BTreeSet::new();
+        add_file_sources(&catalog.to_string(), &mut files);
+        assert_eq!(
+            files.into_iter().collect::<Vec<_>>(),
+            ["a/files/b/c.txt", "d/files/e"]
+        );
     }
 }

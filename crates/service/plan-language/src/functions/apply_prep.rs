@@ -5,7 +5,7 @@
 
 use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
 use evaluator::{EvalResult, Evaluator, SourceLocation};
-use jobs::TaskPurpose;
+use jobs::{TaskPlugins, TaskPurpose};
 use serde_json::{Map, Value as Json, json};
 
 use super::action::{PlanAction, finish_action};
@@ -55,6 +55,7 @@ pub(crate) fn prepare_targets(
         native: None,
         task: TASK,
         purpose: TaskPurpose::ApplyPrep,
+        plugins: TaskPlugins::Facts,
         params: Map::new(),
         node_params: None,
         sensitive: Vec::new(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
 use evaluator::{EvalResult, EvalUnwind, Evaluator};
-use jobs::TaskPurpose;
+use jobs::{TaskPlugins, TaskPurpose};
 use pcore::{TypeKind, Value};
 use serde_json::{Map, json};
 
@@ -100,6 +100,7 @@ fn get_resources(
         native: None,
         task: TASK,
         purpose: TaskPurpose::Task,
+        plugins: TaskPlugins::Types,
         params: Map::from_iter([("resources".to_owned(), json!(names))]),
         node_params: None,
         sensitive: Vec::new(),

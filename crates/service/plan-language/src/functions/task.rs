@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
 use evaluator::{EvalError, EvalResult, Evaluator};
-use jobs::{NativeAction, TaskPurpose};
+use jobs::{NativeAction, TaskPlugins, TaskPurpose};
 use pcore::{Hash, Type, Value};
 use serde_json::{Map, Value as Json, json};
 
@@ -131,6 +131,7 @@ fn task(name: &str, params: Map<String, Json>, sensitive: Vec<String>) -> PlanAc
     PlanAction {
         name: "task",
         purpose: TaskPurpose::Task,
+        plugins: TaskPlugins::None,
         node_params: None,
         function: "run_task",
         object: name,
@@ -217,6 +218,7 @@ fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'
     let action = PlanAction {
         name: "command",
         purpose: TaskPurpose::Task,
+        plugins: TaskPlugins::None,
         node_params: None,
         function: "run_command",
         object: &command,
@@ -264,6 +266,7 @@ fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
     let action = PlanAction {
         name: "script",
         purpose: TaskPurpose::Task,
+        plugins: TaskPlugins::None,
         node_params: None,
         function: "run_script",
         object: &script,

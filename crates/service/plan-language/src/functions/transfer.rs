@@ -11,7 +11,7 @@ use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, op
 use evaluator::{
     CodeOwner, EvalResult, EvalUnwind, EvaluationHost as _, Evaluator, SourceFile, SourceLocation,
 };
-use jobs::{FileContent, NativeAction, TaskPurpose, TreeItem};
+use jobs::{FileContent, NativeAction, TaskPlugins, TaskPurpose, TreeItem};
 use pcore::Value;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
@@ -327,6 +327,7 @@ impl FileUpload<'_> {
         let action = PlanAction {
             name: "upload",
             purpose: TaskPurpose::Task,
+            plugins: TaskPlugins::None,
             node_params: None,
             function: "upload_file",
             object: source,
@@ -394,6 +395,7 @@ fn download_file(
     let action = PlanAction {
         name: "download",
         purpose: TaskPurpose::Task,
+        plugins: TaskPlugins::None,
         node_params: None,
         function: "download_file",
         object: &source,

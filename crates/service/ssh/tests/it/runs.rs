@@ -333,3 +333,68 @@ async fn a_file_without_an_interpreter_runs_by_sh_and_what_it_lacks_is_named() {
     let (code, _, stderr) = run("#!/usr/bin/env sh\nexit 127\n").await;
     assert_eq!((code, &*stderr), (127, ""));
 }
+
+/// A catalog with one file of this content.
+fn catalog(path: &std::path::Path, content: &str) -> Value {
+    let resource = |kind: &str, title: &str, parameters: Value| json!({"type": kind, "title": title, "tags": [], "exported": false, "parameters": parameters});
+    let title = path.to_str().unwrap();
+    let mut file = resource("File", title, json!({"ensure": "file", "content": content}));
+    file["kind"] = json!("compilable_type");
+    file["sensitive_parameters"] = json!(["content"]);
+    let mut stage = resource("Stage", "main", json!({"name": "main"}));
+    stage["kind"] = json!("compilable_type");
+    let mut main = resource("Class", "main", json!({"name": "main"}));
+    main["kind"] = json!("unknown");
+    json!({
+        "name": "node.test", "version": 1, "code_id": null, "catalog_uuid": "u", "catalog_format": 2,
+        "environment": "production", "tags": [], "classes": [],
+        "resources": [stage, main, file],
+        "edges": [
+            {"source": "Stage[main]", "target": "Class[main]"},
+            {"source": "Class[main]", "target": format!("File[{title}]")},
+        ],
+    })
+}
+
+#[tokio::test]
+async fn a_catalog_is_applied_with_the_puppet_of_the_node() {
+    if !std::path::Path::new("/usr/bin/puppet").exists() {
+        println!("skipped: there is no Puppet on this machine");
+        return;
+    }
+    let mut world = World::new().await;
+    let connection = world.connection(json!({}));
+    let module = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../modules");
+    let file = |name: &str, path: &str| {
+        let mut content = std::fs::File::open(module.join(path)).unwrap();
+        let sha256 = world.blobs.store_stream(&mut content, "a test").unwrap();
+        json!({"filename": name, "sha256": sha256.to_string(), "uri": {"path": "/x", "params": {}}})
+    };
+    let helper = "apply_helpers/files/apply_helper.rb";
+    let files = [
+        file("apply_catalog.sh", "apply_helpers/tasks/apply_catalog.sh"),
+        file(helper, helper),
+    ];
+    let written = world.sshd.tmp().join("applied");
+    for (noop, status) in [(true, "unchanged"), (false, "changed")] {
+        let params = json!({
+            "task": "apply_helpers::apply_catalog",
+            "input": {"catalog": catalog(&written, "a secret"), "_noop": noop},
+            "metadata": {"input_method": "stdin", "files": [helper]},
+            "files": files,
+        });
+        assert!(!written.exists());
+        let transaction = world.ask(&connection, "task", params).await;
+        let result = world.outcome(&transaction).await.result();
+        assert_eq!(result.exitcode, 0, "{result:?}");
+        let text = result.stdout.unwrap_or_default();
+        let report: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(report["status"], status, "{report:#}");
+        assert_eq!(
+            (&report["noop"], &report["host"]),
+            (&json!(noop), &json!("node.test"))
+        );
+        assert!(!text.contains("a secret"), "{text}");
+    }
+    assert_eq!(std::fs::read_to_string(&written).unwrap(), "a secret");
+}

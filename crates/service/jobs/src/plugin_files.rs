@@ -50,3 +50,66 @@ pub(crate) fn plugin_entries(
     }
     Ok(entries)
 }
+
+#[cfg(test)]
+mod tests {
+    use environments::{CodeReader as _, EnvironmentDir};
+
+    use super::*;
+
+    #[test]
+    fn types_and_facts_are_found_and_functions_left_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let modules = directory.path().join("environments/production/modules");
+        for path in [
+            "typed/lib/puppet/type/a.rb",
+            "typed/lib/puppet/provider/a/b.rb",
+            "typed/lib/puppet/functions/f.rb",
+            "typed/lib/puppet/parser/functions/f.rb",
+            "typed/lib/puppet/util/u.rb",
+            "typed/lib/puppet_x/x.rb",
+            "typed/lib/facter/f.rb",
+            "functions/lib/puppet/functions/f.rb",
+            "functions/lib/puppet_x/x.rb",
+        ] {
+            let path = modules.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let code = EnvironmentDir::new(directory.path());
+        let version = code.version(&"production".parse().unwrap()).unwrap();
+        let entries = |plugins| {
+            let mut entries = plugin_entries(&*version, plugins).unwrap();
+            entries.sort();
+            entries
+        };
+        assert!(entries(TaskPlugins::None).is_empty());
+        assert_eq!(
+            entries(TaskPlugins::Types),
+            [
+                "typed/lib/puppet/provider",
+                "typed/lib/puppet/type",
+                "typed/lib/puppet/util",
+                "typed/lib/puppet_x",
+            ]
+        );
+        assert_eq!(
+            entries(TaskPlugins::Facts),
+            ["functions/lib/facter", "typed/lib/facter"]
+        );
+        std::fs::create_dir_all(modules.join("typed/tasks")).unwrap();
+        std::fs::write(modules.join("typed/tasks/init.sh"), "#!/bin/sh\n").unwrap();
+        let mut task = version.task(&"typed".parse().unwrap()).unwrap();
+        let facts = entries(TaskPlugins::Facts);
+        version.add_task_files(&mut task, &facts).unwrap();
+        let odd = ["../x", "typed/../..", "none/lib/a", "typed"].map(str::to_owned);
+        version.add_task_files(&mut task, &odd).unwrap();
+        let names: Vec<&str> = task
+            .files
+            .iter()
+            .map(|file| file.filename.as_str())
+            .collect();
+        assert_eq!(names, ["init.sh", "typed/lib/facter/f.rb"]);
+        assert_eq!(task.metadata.files, ["typed/lib/facter/"]);
+    }
+}

@@ -201,11 +201,13 @@ impl Catalogs {
         interrupt: &Arc<CompileInterrupt>,
     ) -> CompileRequest {
         let settings = &self.inner.settings;
+        // The data of other nodes are read with the rights of a plan's owner, by functions of the plan.
+        let is_node = request.block.is_none();
         CompileRequest {
             version: Value::Int(seconds_of_epoch()),
             code_id: opened.code_id.clone(),
-            exports: settings.exports.clone(),
-            puppetdb_queries: settings.puppetdb_queries.clone(),
+            exports: settings.exports.clone().filter(|_| is_node),
+            puppetdb_queries: settings.puppetdb_queries.clone().filter(|_| is_node),
             catalog_uuid: uuid::Uuid::new_v4().to_string(),
             interrupt: Some(Arc::clone(interrupt)),
             ..request

@@ -72,9 +72,10 @@ fn statements(resources: &[StepResource]) -> String {
         if index > 0 {
             text.push_str("-> ");
         }
-        let name = &resource.type_name;
+        let name = resource.type_name.as_str();
         let own = format!("${VARIABLE}[{index}]");
-        text += &format!("{name} {{ {own}['title']: * => {own}['parameters'] }} ");
+        text.extend([name, " { ", &own, "['title']: * => ", &own]);
+        text.push_str("['parameters'] } ");
     }
     text
 }

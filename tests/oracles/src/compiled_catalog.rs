@@ -23,8 +23,18 @@ pub fn compile_case(case: &CatalogCase) -> Result<CatalogAnswer> {
     let root = scratch.path();
     case.write_tree(root)?;
     let environment = environment_of(root, case.exports.is_some())?;
-    let request = request_of(case)?;
-    let answer = match compiler::compile(&environment, &request) {
+    let mut request = request_of(case)?;
+    let program = on_disk(root)?.config_version()?;
+    let compiled = match program.map(|program| program.run()).transpose() {
+        Ok(version) => {
+            if let Some(version) = version {
+                request.version = version.as_str().into();
+            }
+            compiler::compile(&environment, &request).map_err(|error| error.to_string())
+        }
+        Err(error) => Err(format!("{error} on node {}", request.certname)),
+    };
+    let answer = match compiled {
         Ok(compiled) => {
             let document = &compiled.document;
             let mut answer = json!({
@@ -36,7 +46,7 @@ pub fn compile_case(case: &CatalogCase) -> Result<CatalogAnswer> {
             }
             answer
         }
-        Err(error) => json!({"error": error.to_string()}),
+        Err(error) => json!({"error": error}),
     };
     let mut answer = CatalogAnswer::from_json(&with_fixed_paths(&answer, root));
     answer.logs = None;
@@ -77,18 +87,23 @@ impl ClassCompiler {
 
 /// The environment in the tree of a case.
 pub fn environment_of(root: &Path, has_storeconfigs: bool) -> Result<CompilerEnvironment> {
-    let directory = root.join("environments/production");
-    let on_disk = EnvironmentOnDisk::open(
-        "production",
-        &directory,
-        &[root.join("library")],
-        &root.join("global/hiera.yaml"),
-    )?;
-    Ok(on_disk.into_compiler(CompilerOptions {
+    Ok(on_disk(root)?.into_compiler(CompilerOptions {
         version: root.display().to_string(),
         ruby: Some(workers().clone()),
         storeconfigs: has_storeconfigs,
     }))
+}
+
+fn on_disk(root: &Path) -> Result<EnvironmentOnDisk> {
+    let directory = root.join("environments/production");
+    let library = [root.join("library")];
+    let hiera = root.join("global/hiera.yaml");
+    Ok(EnvironmentOnDisk::open(
+        "production",
+        &directory,
+        &library,
+        &hiera,
+    )?)
 }
 
 /// Ruby processes that all cases share.
@@ -129,11 +144,8 @@ fn node_request(node: &CatalogNode, exports: Option<Vec<Json>>) -> Result<Compil
         classes: classes_of(node.classes.as_ref())?,
         parameters: plain_hash(&parameters),
         version: Value::Int(0),
-        code_id: None,
         exports: exports.map(exports_of),
-        puppetdb_queries: None,
-        catalog_uuid: String::new(),
-        interrupt: None,
+        ..CompileRequest::default()
     })
 }
 

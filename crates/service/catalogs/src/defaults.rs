@@ -66,3 +66,10 @@ pub const EXPORTED_BYTES_OF_NODE_MAX: usize = 4 << 20;
 
 /// Number of nodes whose resources of a type are read at once: some 1 kB each, 400 MB at most.
 pub const EXPORTING_NODES_PAGE: u64 = 100;
+
+/// Time of the program of `config_version`. It asks git for a commit, which takes some milliseconds; on a
+/// slow network file system a second.
+pub const CONFIG_VERSION_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Bytes that the program of `config_version` may write: a version is a line.
+pub const CONFIG_VERSION_BYTES_MAX: usize = 64 << 10;

@@ -23,7 +23,8 @@ pub use engine::{
     ImpactVersion, NodeImpact, NodeMessage, OpenEnvironment, WrittenCatalog,
 };
 pub use environment::{
-    CompilerOptions, EnvironmentFiles, EnvironmentOnDisk, EnvironmentReadError, module_directories,
+    CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles, EnvironmentOnDisk,
+    EnvironmentReadError, module_directories,
 };
 pub use exports::{EmbeddedExports, InventoryQueries, KeepExportsError, PuppetdbExports};
 pub use grouping::{

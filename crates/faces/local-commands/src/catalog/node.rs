@@ -45,6 +45,8 @@ pub(crate) struct NodeOptions {
 /// An environment on this machine, ready to compile.
 pub(crate) struct LocalCompiler {
     environment: CompilerEnvironment,
+    /// Version of all catalogs; `None` for the time.
+    version: Option<String>,
     puppetdb: Option<PuppetdbConnection>,
 }
 
@@ -57,11 +59,7 @@ impl NodeOptions {
         };
         let puppetdb = self.puppetdb.as_deref();
         let puppetdb = puppetdb.map(|url| PuppetdbConnection::new(url, &self.certificate));
-        Ok(LocalCompiler::new(
-            on_disk,
-            !self.no_ruby,
-            puppetdb.transpose()?,
-        ))
+        LocalCompiler::new(on_disk, !self.no_ruby, puppetdb.transpose()?)
     }
 
     /// Name of the environment, if it was given.
@@ -123,17 +121,26 @@ impl LocalCompiler {
         on_disk: EnvironmentOnDisk,
         has_ruby: bool,
         puppetdb: Option<PuppetdbConnection>,
-    ) -> Self {
+    ) -> Result<Self, CommandFailure> {
+        let version = on_disk.config_version().and_then(|program| {
+            let version = program.map(|program| program.run());
+            version.transpose()
+        });
+        let version = version.map_err(|error| CommandFailure::Content {
+            place: on_disk.root.join("environment.conf").display().to_string(),
+            what: error.to_string(),
+        })?;
         let ruby = has_ruby.then(|| RubyWorkers::new(RubyWorkerSettings::default()));
         let options = CompilerOptions {
             version: "local".to_owned(),
             ruby,
             storeconfigs: puppetdb.is_some(),
         };
-        Self {
+        Ok(Self {
             environment: on_disk.into_compiler(options),
+            version,
             puppetdb,
-        }
+        })
     }
 
     /// Compiles a catalog, with the PuppetDB of the options.
@@ -143,6 +150,9 @@ impl LocalCompiler {
     ) -> Result<CompiledCatalog, Box<CompileError>> {
         if let Some(puppetdb) = &self.puppetdb {
             puppetdb.serve(&mut request);
+        }
+        if let Some(version) = &self.version {
+            request.version = Value::from(version.as_str());
         }
         compiler::compile(&self.environment, &request)
     }

@@ -101,7 +101,10 @@ fn equal_catalogs_exit_with_0() {
     let (code, printed) = site.impact("after", &["db", "db", "--format", "json"]);
     assert_eq!(code.expect("a report"), 0);
     let report: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
-    assert_eq!(report, serde_json::json!({"equal": 1, "groups": []}));
+    let expected = serde_json::json!({
+        "code_id": null, "against_code_id": null, "equal": 1, "groups": []
+    });
+    assert_eq!(report, expected);
 }
 
 #[test]

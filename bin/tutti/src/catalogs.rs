@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::catalogs::{CatalogSettings, Catalogs, InventoryQueries, PuppetdbExports};
+use ::catalogs::{CatalogSettings, Catalogs, EmbeddedExports, InventoryQueries, PuppetdbExports};
 use anyhow::{Context as _, Result};
 use classifier::Classifier;
 use compiler::{ExportedResources, PuppetdbQueries};
 use environments::CodeReader;
 use inventory::Inventory;
 use pcore::{Hash, Value};
+use pki::seal::SealKey;
 use ruby_workers::{RubyUser, RubyWorkerSettings, RubyWorkers};
+use store::Store;
 use tokio::runtime::Handle;
 
 use crate::config::Config;
@@ -25,14 +27,22 @@ pub(crate) fn start(
     shipped_modules: PathBuf,
     classifier: &Classifier,
     inventory: &Inventory,
+    store: Store,
 ) -> Result<Catalogs> {
     let section = &config.catalogs;
     let defaults = CatalogSettings::default();
     let runtime = Handle::current();
-    let exports = (!inventory.is_embedded()).then(|| {
-        let exports = PuppetdbExports::new(inventory.clone(), runtime.clone());
-        Arc::new(exports) as Arc<dyn ExportedResources>
-    });
+    let (exports, kept_exports): (Arc<dyn ExportedResources>, _) = match inventory.is_embedded() {
+        true => {
+            let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
+            let kept = EmbeddedExports::new(store, Arc::new(seal), runtime.clone());
+            (Arc::new(kept.clone()), Some(kept))
+        }
+        false => {
+            let exports = PuppetdbExports::new(inventory.clone(), runtime.clone());
+            (Arc::new(exports), None)
+        }
+    };
     let queries = InventoryQueries::new(inventory.clone(), runtime);
     let settings = CatalogSettings {
         codedir: config.code.codedir.clone(),
@@ -49,7 +59,8 @@ pub(crate) fn start(
         choices: section.choices(),
         puppetserver: puppetserver(config)?,
         server_facts: server_facts(&config.certname),
-        exports,
+        exports: Some(exports),
+        kept_exports,
         puppetdb_queries: Some(Arc::new(queries) as Arc<dyn PuppetdbQueries>),
     };
     Ok(Catalogs::new(settings, code, classifier.clone()))

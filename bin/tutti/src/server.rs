@@ -181,8 +181,14 @@ impl ServerEngines {
         let recheck = crate::directories::recheck(config, &access, &external_directories);
         let audit = crate::audit::open(config, store.clone()).await;
         let classifier = crate::classifier::open(store.clone(), &inventory).await?;
-        let catalogs =
-            crate::catalogs::start(config, Arc::clone(&code), modules, &classifier, &inventory)?;
+        let catalogs = crate::catalogs::start(
+            config,
+            Arc::clone(&code),
+            modules,
+            &classifier,
+            &inventory,
+            store.clone(),
+        )?;
         let fleet = jobs::FleetResolver::new(inventory.clone(), classifier.clone());
         let connections = crate::ssh::connections(config, store.clone()).await?;
         let ssh = crate::ssh::start(config, &fabric, &connections, &blobs);

@@ -12,7 +12,7 @@ use axum::Json;
 use axum::extract::State;
 use catalogs::{
     CatalogError, CatalogRequest, ChosenCompiler, CodeImpactRequest, CompilePriority, CompiledNode,
-    ImpactVersion, NodeMessage,
+    ImpactVersion, KeepExportsError, NodeMessage,
 };
 use code_store::versioned_code::VersionCodeId;
 use environments::EnvironmentName;
@@ -53,6 +53,7 @@ pub(crate) async fn compile(
         code_id,
         facts: command.facts,
         priority: CompilePriority::Foreground,
+        keep_exports: command.keep_exports,
     };
     match Box::pin(api.catalogs.compile(request)).await {
         Ok(compiled) => Ok(Json(reply(command.node, compiled))),
@@ -213,7 +214,12 @@ async fn catalog_failure(api: &SharedApiContext, error: CatalogError) -> ApiFail
         }
         CatalogError::EnvironmentName { .. }
         | CatalogError::Environment { .. }
-        | CatalogError::OnlyLive { .. } => ApiError::new(kinds::INVALID_ENVIRONMENT, text).into(),
+        | CatalogError::OnlyLive { .. }
+        | CatalogError::ExportsElsewhere { .. } => {
+            ApiError::new(kinds::INVALID_ENVIRONMENT, text).into()
+        }
+        CatalogError::KeepExports(KeepExportsError::Store { source, .. }) => source.into(),
+        CatalogError::KeepExports(_) => ApiError::new(kinds::CATALOG_COMPILE, text).into(),
         CatalogError::VersionRemoved { .. } => ApiError::new(kinds::UNKNOWN_VERSION, text).into(),
         CatalogError::QueueFull(_)
         | CatalogError::WaitedTooLong { .. }

@@ -22,6 +22,11 @@ pub struct CatalogCompileCommand {
     /// Facts by name; absent: those that the inventory has of the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<Object>,
+    /// True to keep the exported resources of the catalog, so that other nodes collect them. Needs a
+    /// server without a PuppetDB.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<bool>)]
+    pub keep_exports: bool,
 }
 
 /// A catalog with the circumstances of its compilation.

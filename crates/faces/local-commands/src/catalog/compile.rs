@@ -34,6 +34,9 @@ pub struct CompileOptions {
     /// First digits of the code version on the server [default: the live one]
     #[arg(long, value_name = "VERSION", requires = "on_server")]
     version: Option<String>,
+    /// Keep the exported resources of the catalog on the server, so that other nodes collect them
+    #[arg(long, requires = "on_server")]
+    keep_exports: bool,
     /// Also print the calls of Ruby code, with their number and time
     #[arg(long)]
     why: bool,

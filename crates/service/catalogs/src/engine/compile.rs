@@ -22,6 +22,7 @@ use super::queue::CompilePriority;
 use super::slots::CompileSlot;
 use super::{CatalogRequest, Catalogs};
 use crate::defaults::QUEUE_TIME_MAX;
+use crate::exports::EmbeddedExports;
 use crate::shadow::CatalogQuestion;
 
 /// A catalog with the circumstances of its compilation.
@@ -75,23 +76,37 @@ impl Drop for InterruptOnDrop {
 }
 
 impl Catalogs {
-    /// Compiles a node here.
+    /// Compiles a node here, and keeps its exported resources in `kept_exports`.
     pub(super) async fn compile_native(
         &self,
         node: &CatalogNode,
         opened: Arc<OpenEnvironment>,
         priority: CompilePriority,
         compiler: ChosenCompiler,
+        kept_exports: Option<&EmbeddedExports>,
     ) -> Result<CompiledNode, CatalogError> {
         let request = self.node_request(node, &opened);
         let (environment, code_id) = (opened.environment.clone(), opened.code_id.clone());
-        let to_json = |document: &CatalogDocument| document.to_json(DocumentForm::Rich);
-        let compiled = self.compile_in(opened, request, priority, to_json).await?;
+        let are_kept = kept_exports.is_some();
+        let write = move |document: &CatalogDocument| {
+            let exported = match are_kept {
+                true => document.exported_resources(DocumentForm::Plain)?,
+                false => Vec::new(),
+            };
+            Ok((document.to_json(DocumentForm::Rich)?, exported))
+        };
+        let compiled = self.compile_in(opened, request, priority, write).await?;
+        let (catalog, exported) = compiled.catalog;
+        if let Some(exports) = kept_exports {
+            let (certname, environment) = (node.certname.as_str(), environment.as_str());
+            let kept = exports.keep_exports(certname, environment, code_id.as_deref(), &exported);
+            kept.await.map_err(CatalogError::KeepExports)?;
+        }
         Ok(CompiledNode {
             environment,
             code_id,
             compiler,
-            catalog: compiled.catalog,
+            catalog,
             messages: compiled.logs.iter().map(NodeMessage::from).collect(),
             ruby_calls: compiled.ruby_calls,
             waited: compiled.waited,

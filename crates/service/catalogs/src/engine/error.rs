@@ -8,6 +8,7 @@ use pcp::Certname;
 
 use super::queue::CompileQueueFull;
 use crate::environment::EnvironmentReadError;
+use crate::exports::KeepExportsError;
 use crate::shadow::CatalogRequestError;
 
 /// Reason that there is no catalog of a node.
@@ -67,6 +68,13 @@ pub enum CatalogError {
     Puppetserver(CatalogRequestError),
     #[error("the server is shutting down")]
     Stopping,
+    #[error(
+        "the exported resources of {certname} are not kept here, because [puppetdb] of the configuration has \
+         those of all nodes"
+    )]
+    ExportsElsewhere { certname: Certname },
+    #[error("{}", chain(.0))]
+    KeepExports(#[source] KeepExportsError),
     /// A defect of this program.
     #[error("the compilation of {certname} ended unexpectedly: {cause}")]
     Defect { certname: String, cause: String },

@@ -11,7 +11,7 @@ use futures_util::stream::{self, StreamExt as _};
 use pcp::Certname;
 
 use super::Catalogs;
-use super::compiler_choice::CatalogCompiler;
+use super::compiler_choice::{CatalogCompiler, ChosenCompiler};
 use super::environment_cache::OpenEnvironment;
 use super::error::CatalogError;
 use super::node_data::CatalogNode;
@@ -116,7 +116,8 @@ impl Catalogs {
             node,
             Arc::clone(opened),
             CompilePriority::Background,
-            Default::default(),
+            ChosenCompiler::default(),
+            None,
         );
         match compiled.await {
             Ok(compiled) => Ok(Ok(compiled.catalog)),

@@ -39,6 +39,7 @@ use crate::defaults::{
     COMPILE_TIME_MAX, COMPILES_WAITING_EACH_MAX, COMPILES_WAITING_MAX, OPEN_VERSIONS_MAX,
 };
 use crate::environment::{CompilerOptions, EnvironmentOnDisk, module_directories};
+use crate::exports::EmbeddedExports;
 use crate::shadow::PuppetserverCatalogs;
 
 pub use self::compile::{CompiledNode, NodeMessage, WrittenCatalog};
@@ -69,6 +70,9 @@ pub struct CatalogSettings {
     pub server_facts: Hash,
     /// Exported resources of other nodes; `None` if resources are neither exported nor collected.
     pub exports: Option<Arc<dyn ExportedResources>>,
+    /// Store for the exported resources of nodes that are compiled here; `None` if a PuppetDB has
+    /// those of all nodes.
+    pub kept_exports: Option<EmbeddedExports>,
     /// Answers to `puppetdb_query`; `None` if the function is unknown.
     pub puppetdb_queries: Option<Arc<dyn PuppetdbQueries>>,
 }
@@ -97,6 +101,7 @@ impl Default for CatalogSettings {
             puppetserver: None,
             server_facts: Hash::new(),
             exports: None,
+            kept_exports: None,
             puppetdb_queries: None,
         }
     }
@@ -130,6 +135,8 @@ pub struct CatalogRequest {
     /// Facts instead of those that are known of the node.
     pub facts: Option<Map<String, Json>>,
     pub priority: CompilePriority,
+    /// True to keep the exported resources of the catalog for other nodes.
+    pub keep_exports: bool,
 }
 
 impl Catalogs {
@@ -178,7 +185,8 @@ impl Catalogs {
             CatalogCompiler::Native => {
                 let code_id = request.code_id.as_deref();
                 let opened = self.environment(&environment, code_id).await?;
-                self.compile_native(&node, opened, request.priority, chosen)
+                let kept_exports = self.kept_exports(&request)?;
+                self.compile_native(&node, opened, request.priority, chosen, kept_exports)
                     .await
             }
             CatalogCompiler::Puppetserver => {
@@ -200,6 +208,21 @@ impl Catalogs {
     ) -> Result<EnvironmentName, CatalogError> {
         let node = CatalogNode::read(&self.inner.classifier, certname, facts).await?;
         node.environment_or_default()
+    }
+
+    /// The store that keeps the exported resources of a request; `None` if they are not to be kept.
+    fn kept_exports(
+        &self,
+        request: &CatalogRequest,
+    ) -> Result<Option<&EmbeddedExports>, CatalogError> {
+        let kept_exports = self.inner.settings.kept_exports.as_ref();
+        match (request.keep_exports, kept_exports) {
+            (false, _) => Ok(None),
+            (true, Some(exports)) => Ok(Some(exports)),
+            (true, None) => Err(CatalogError::ExportsElsewhere {
+                certname: request.certname.clone(),
+            }),
+        }
     }
 
     /// The compiler of a node in an environment, as the configuration chooses it.

@@ -212,3 +212,37 @@ async fn errors_of_the_code_name_their_place() {
     );
     assert_eq!(error.to_string(), expected);
 }
+
+#[tokio::test]
+async fn exported_resources_are_collected_by_others_if_the_request_keeps_them() {
+    let world = World::keeping_exports().await;
+    let manifest = "@@notify { \"from ${trusted['certname']}\": } Notify <<| |>>";
+    world.deploy('1', manifest);
+    let titles = |compiled| {
+        let notices = notices(&compiled).into_iter();
+        notices.map(|it| it.0).collect::<Vec<_>>()
+    };
+    let keeping = |certname| CatalogRequest {
+        keep_exports: true,
+        ..request(certname)
+    };
+    assert_eq!(titles(world.compile("n1").await.unwrap()), ["from n1"]);
+    assert_eq!(titles(world.compile("n2").await.unwrap()), ["from n2"]);
+    world.catalogs.compile(keeping("n1")).await.unwrap();
+    assert_eq!(
+        titles(world.compile("n2").await.unwrap()),
+        ["from n2", "from n1"]
+    );
+    world.deploy('2', "");
+    world.catalogs.compile(keeping("n1")).await.unwrap();
+    world.deploy('1', manifest);
+    assert_eq!(titles(world.compile("n2").await.unwrap()), ["from n2"]);
+
+    let without = World::new(CatalogSettings::default()).await;
+    without.deploy('1', "");
+    let error = without.catalogs.compile(keeping("n1")).await.unwrap_err();
+    assert!(
+        matches!(error, CatalogError::ExportsElsewhere { .. }),
+        "{error}"
+    );
+}

@@ -1,21 +1,24 @@
 //! The state of a test: a code directory with versions, node groups, and facts of nodes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use catalogs::{
     CatalogError, CatalogRequest, CatalogSettings, Catalogs, CompilePriority, CompiledNode,
+    EmbeddedExports,
 };
 use classifier::{
     Classifier, FactSource, FactSourceError, GroupInput, NodeFacts, UnrestrictedEditor,
 };
 use environments::EnvironmentDir;
 use pcp::Certname;
+use pki::seal::SealKey;
 use serde_json::{Value as Json, json};
 use store::{Store, StoreConfig};
 use tempfile::TempDir;
 use testkit::engine::Database;
+use tokio::runtime::Handle;
 
 pub(crate) struct World {
     pub(crate) root: TempDir,
@@ -48,11 +51,30 @@ pub(crate) fn code_id(digit: char) -> String {
 
 impl World {
     pub(crate) async fn new(settings: CatalogSettings) -> Self {
+        Self::of(|_, _| settings).await
+    }
+
+    /// An engine that keeps exported resources in its database.
+    pub(crate) async fn keeping_exports() -> Self {
+        Self::of(|root, store| {
+            let seal = SealKey::open_or_create(&root.join("seal")).unwrap();
+            let exports = EmbeddedExports::new(store.clone(), Arc::new(seal), Handle::current());
+            CatalogSettings {
+                exports: Some(Arc::new(exports.clone())),
+                kept_exports: Some(exports),
+                ..CatalogSettings::default()
+            }
+        })
+        .await
+    }
+
+    async fn of(settings: impl FnOnce(&Path, &Store) -> CatalogSettings) -> Self {
         let root = tempfile::tempdir().unwrap();
         let database = Database::empty().await.unwrap();
         let store = Store::open(&StoreConfig::new(database.url()))
             .await
             .unwrap();
+        let settings = settings(root.path(), &store);
         let classifier = Classifier::open(store).await.unwrap();
         classifier.set_fact_source(Arc::new(NumberedNodes));
         let code = EnvironmentDir::new(root.path()).with_versions(root.path().join("versions"));
@@ -115,6 +137,7 @@ pub(crate) fn request(certname: &str) -> CatalogRequest {
         code_id: None,
         facts: None,
         priority: CompilePriority::Foreground,
+        keep_exports: false,
     }
 }
 

@@ -14,6 +14,7 @@ pub(super) fn run(options: &CompileOptions) -> Result<u8, CommandFailure> {
         environment: options.node.environment_name(),
         version: options.version.clone(),
         facts: options.node.facts_as_json()?,
+        keep_exports: options.keep_exports,
     };
     let compiled = match compile_on_server(&command)? {
         ServerCatalog::Compiled(compiled) => compiled,

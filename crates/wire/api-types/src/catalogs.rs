@@ -56,7 +56,7 @@ pub struct CompiledCatalogReply {
 /// The compiler of a node, as the configuration chooses it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CatalogCompilerChoice {
-    /// `native` or `puppetserver`.
+    /// Name of the compiler: `native` or `puppetserver`.
     #[schema(example = "native")]
     pub name: String,
     /// Reason in the configuration; empty for the default.
@@ -80,7 +80,7 @@ pub struct CompileMessage {
 pub struct RubyCallCount {
     /// Name of the function, or path of the template.
     pub name: String,
-    /// Number of calls.
+    /// Number of calls in the compilation.
     pub calls: u64,
     /// Milliseconds of all calls.
     pub total_ms: f64,

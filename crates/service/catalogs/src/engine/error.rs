@@ -24,7 +24,8 @@ pub enum CatalogError {
     #[error("the catalog of {certname} cannot be written: {cause}")]
     Document { certname: String, cause: String },
     #[error(
-        "no facts of {certname} are known; run Puppet or a task on it once, or give facts with the request"
+        "no facts of {certname} are known: neither its agent nor PuppetDB reported any; connect the agent, or \
+         give facts with the request"
     )]
     NoFacts { certname: Certname },
     #[error("{}", chain(.0))]

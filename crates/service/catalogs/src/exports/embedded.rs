@@ -152,7 +152,9 @@ impl EmbeddedExports {
             for row in rows.iter().filter(|row| row.certname != certname) {
                 let before = found.len();
                 let resources = self.resources(row)?.into_iter();
-                found.extend(resources.filter(|it| query.is_none_or(|it2| it.is_accepted_by(it2))));
+                let is_found =
+                    |it: &ExportedResource| query.is_none_or(|query| it.is_accepted_by(query));
+                found.extend(resources.filter(is_found));
                 if found.len() > before {
                     bytes += row_bytes(row);
                 }

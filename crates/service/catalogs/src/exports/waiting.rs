@@ -15,13 +15,19 @@ pub(super) enum WaitEnd {
     Timeout,
     #[error("the server is shutting down")]
     ShuttingDown,
+    /// A defect of the caller: the runtime could wait for itself.
+    #[error("a thread of the server's runtime must not wait for it")]
+    InRuntime,
 }
 
-/// Runs `work` in the runtime. The calling thread waits for it, so it must not be one of the runtime.
+/// Runs `work` in the runtime. The calling thread waits for it, so a thread of a runtime is refused.
 pub(super) fn wait_for<T: Send + 'static>(
     runtime: &Handle,
     work: impl Future<Output = T> + Send + 'static,
 ) -> Result<T, WaitEnd> {
+    if Handle::try_current().is_ok() {
+        return Err(WaitEnd::InRuntime);
+    }
     let (sender, receiver) = sync_channel(1);
     let task = runtime.spawn(async move {
         // the thread that waits may have given up

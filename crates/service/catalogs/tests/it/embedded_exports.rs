@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use catalogs::defaults::{EXPORTED_BYTES_OF_NODE_MAX, EXPORTS_OF_NODE_MAX};
 use catalogs::{EmbeddedExports, KeepExportsError};
-use compiler::DocumentForm;
+use compiler::{DocumentForm, ExportedResources as _};
 use inventory::Inventory;
 use pki::seal::SealKey;
 use serde_json::{Value as Json, json};
 use store::{Store, StoreConfig};
 use tempfile::TempDir;
-use testkit::engine::Database;
+use testkit::engine::{Database, Engine};
 use tokio::runtime::Runtime;
 
 use crate::site::{Compiled, compile_request, document, request, resource};
@@ -25,9 +25,17 @@ struct Exporters {
 
 impl Exporters {
     fn new() -> Self {
+        Self::on(Engine::Sqlite)
+    }
+
+    fn on(engine: Engine) -> Self {
         let runtime = Runtime::new().unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let database = runtime.block_on(Database::empty()).unwrap();
+        let mut database = None;
+        runtime.block_on(engine.run(async {
+            database = Some(Database::empty().await.unwrap());
+        }));
+        let database = database.unwrap();
         let config = StoreConfig::new(database.url());
         let store = runtime.block_on(Store::open(&config)).unwrap();
         let seal = SealKey::open_or_create(&directory.path().join("seal")).unwrap();
@@ -162,7 +170,13 @@ fn the_resources_of_a_node_are_those_of_its_last_catalog() {
 
 #[test]
 fn sensitive_values_are_sealed_and_stay_sensitive() {
-    let site = Exporters::new();
+    sensitive_values_on(Engine::Sqlite);
+    sensitive_values_on(Engine::Postgres);
+}
+
+#[track_caller]
+fn sensitive_values_on(engine: Engine) {
+    let site = Exporters::on(engine);
     let manifest = "@@notify { 'a': message => Sensitive('hunter2'), withpath => true }
         @@notify { 'b': message => { 'inner' => Sensitive('hunter3') } }";
     assert!(site.run("web1", manifest));
@@ -252,4 +266,15 @@ fn a_node_that_is_purged_exports_nothing() {
     let certname = "web1".parse().unwrap();
     site.runtime.block_on(inventory.forget(&certname)).unwrap();
     assert_eq!(titles(&site.collect("Notify <<| |>>").unwrap()), [""; 0]);
+}
+
+#[test]
+fn a_search_on_a_thread_of_the_runtime_is_refused() {
+    let site = Exporters::new();
+    let search = async { site.exports.search("here", "Notify", None).unwrap_err() };
+    let error = site.runtime.block_on(search).to_string();
+    assert!(
+        error.contains("a thread of the server's runtime"),
+        "{error}"
+    );
 }

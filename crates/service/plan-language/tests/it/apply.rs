@@ -271,3 +271,23 @@ async fn an_evaluation_that_is_repeated_compiles_nothing_again() {
         ["a apply_helpers::apply_catalog", "a m::hold"]
     );
 }
+
+/// A pxp-agent dies of a large parameter in an environment variable; the task takes standard input.
+#[tokio::test]
+async fn a_stock_agent_gets_a_large_catalog_as_a_task() {
+    let plan = "plan m::p() {\n$set = apply('stock', _noop => true) {\n\
+                Integer[1, 2000].each |$n| { notify { \"a notification with the number ${n}\": } }\n}\n\
+                return [$set.first.report['status'], $set.first.report['noop']]\n}";
+    let world = World::with_nodes(&[("m/plans/p.pp", plan)], &["stock"]).await;
+    let told = value(world.run("m::p", json!({})).await);
+    assert_eq!(told, json!(["changed", true]));
+    let asked = &world.nodes.asked("task run")[0];
+    assert!(asked["input"]["catalog"].to_string().len() > 256 << 10);
+    assert_eq!(asked["metadata"]["input_method"], "stdin");
+    let files = asked["files"].as_array().unwrap().iter();
+    let names: Vec<&str> = files.filter_map(|file| file["filename"].as_str()).collect();
+    assert_eq!(
+        names,
+        ["apply_catalog.sh", "apply_helpers/files/apply_helper.rb"]
+    );
+}

@@ -1,5 +1,5 @@
 //! Nodes in memory, behind the real job engine. They answer as [`answer`] and [`program`] define,
-//! each transaction once. The node `old` only has tasks.
+//! each transaction once. The node `old` only has tasks, and `stock` announces nothing, as a pxp-agent.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,8 @@ impl Nodes {
                 file_servers: false,
                 spool_id: None,
             };
-            port.add_node(name.parse().unwrap(), Some(Arc::new(capabilities)));
+            let capabilities = (*name != "stock").then(|| Arc::new(capabilities));
+            port.add_node(name.parse().unwrap(), capabilities);
         }
         nodes
     }

@@ -236,7 +236,11 @@ plan site(TargetSpec $nodes, String $directory) {
     file { "${place}/file": content => 'x' }
   }
   $noop = apply('node0.test', _noop => true) { file { "${directory}/noop": content => 'x' } }
+  $user = apply('node0.test', _run_as => 'nobody', _catch_errors => true) {
+    exec { 'who': command => '/usr/bin/id -un', logoutput => true }
+  }
   return([
+    $user.first.ok ? { true => $user.first.report['logs'].map |$it| { $it['message'] }, default => $user.first.error.msg },
     $set.map |$it| { if $it.ok { [true] } else { [false, $it.error.kind, $it.error.msg] } },
     [$noop.first.report['noop'], $noop.first.report['status'], $noop.first.message],
   ])
@@ -249,7 +253,12 @@ plan site(TargetSpec $nodes, String $directory) {
     let params = json!({"nodes": NODES, "directory": directory});
     let job = run(&world, "site", params).await;
     assert_eq!(job["state"], "success", "{job:#}");
-    let [set, noop] = [&job["result"][0], &job["result"][1]];
+    let [user, set, noop] = [0, 1, 2].map(|index| &job["result"][index]);
+    // An agent that does not run as root cannot switch users, and reports that.
+    match rustix::process::geteuid().is_root() {
+        true => assert!(user.to_string().contains("nobody"), "{user:#}"),
+        false => assert!(user.is_string(), "{user:#}"),
+    }
     assert_eq!(set[0], json!([true]), "{set:#}");
     assert_eq!(set[1][1], "bolt/apply-error", "{set:#}");
     let msg = set[1][2].as_str().unwrap();

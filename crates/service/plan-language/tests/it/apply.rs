@@ -291,3 +291,16 @@ async fn a_stock_agent_gets_a_large_catalog_as_a_task() {
         ["apply_catalog.sh", "apply_helpers/files/apply_helper.rb"]
     );
 }
+
+#[tokio::test]
+async fn blocks_in_lambdas_and_parallel_branches_see_their_variables() {
+    let text = "$outer = 'o'\n\
+                return parallelize(['a', 'b', 'c']) |$t| {\n$own = \"${t}!\"\n\
+                $set = apply($t) { $inner = 'i'\nnotify { 'n': message => \"${outer}${own}${inner}\" } }\n\
+                $set.first.report['resource_statuses']['Notify[n]']['message'] }";
+    assert_eq!(value(body(text).await), json!(["oa!i", "ob!i", "oc!i"]));
+    let text = "$x = 1\nreturn catch_errors() || { apply('a') { $x = 2 } }";
+    let error = value(body(text).await);
+    let msg = error["msg"].as_str().unwrap();
+    assert!(msg.contains("Cannot reassign variable '$x'"), "{msg}");
+}

@@ -169,9 +169,9 @@ pub const USER_BYTES: usize = 256;
 pub const NODE_PARAMS_BYTES: usize = 16 * 1_024 * 1_024;
 /// Nodes whose parameters are computed at once; the source has limits of its own.
 pub const NODE_PARAMS_AT_ONCE: usize = 16;
-/// Such parameters of all nodes of a job, in memory and in the job's row: 1,000 nodes with catalogs of
-/// 250 KB, which have some 300 resources.
-pub const NODE_PARAMS_TOTAL_BYTES: usize = 256 * 1_024 * 1_024;
+/// Such parameters of all nodes of a job, compressed, in memory and in the job's row: 2,500 nodes with
+/// catalogs of 250 KB, which have some 300 resources and shrink to a tenth.
+pub const NODE_PARAMS_TOTAL_BYTES: usize = 64 * 1_024 * 1_024;
 
 /// Age at which finished jobs are deleted, PE's `job_prune_days_threshold`.
 pub const PRUNE_AFTER: Duration = Duration::from_secs(30 * 24 * 3_600);

@@ -4,14 +4,22 @@
 //! Invariant: they count as secret. They are in the sealed part of a job and in the request to their
 //! node, and nowhere else.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::io::{Read as _, Write as _};
 
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use futures_util::{StreamExt as _, stream};
 use pcp::Certname;
 use pxp::action::{self, RunWithParams};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -42,9 +50,13 @@ pub trait OpenNodeParams: Send + Sync {
     fn files(&self) -> Vec<String>;
 }
 
-/// The parameters of the nodes of one job, by node.
+/// The parameters of the nodes of one job, by node. Compressed, since catalogs shrink to a tenth.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct NodeParams(HashMap<Certname, NodeParamTexts>);
+pub(crate) struct NodeParams(HashMap<Certname, CompressedParams>);
+
+/// The parameters of a node as a gzip stream of JSON, in Base64 where they are stored.
+#[derive(Clone)]
+struct CompressedParams(Vec<u8>);
 
 /// The result of collecting parameters: they, and the errors of nodes that have none.
 #[derive(Default)]
@@ -53,7 +65,7 @@ pub(crate) struct CollectedNodeParams {
     pub(crate) errors: HashMap<Certname, Value>,
     /// Files of modules that the parameters name.
     pub(crate) files: Vec<String>,
-    /// Bytes of all parameters.
+    /// Bytes of all parameters, compressed.
     total: usize,
 }
 
@@ -91,12 +103,17 @@ impl CollectedNodeParams {
     }
 
     fn add(&mut self, node: &Certname, found: Result<NodeParamTexts, Value>) {
-        let checked = found.and_then(|params| {
-            let bytes = check_size(&params, self.total)?;
-            self.total += bytes;
-            Ok(params)
+        let compressed = found.and_then(|params| {
+            check_size(&params)?;
+            let compressed = CompressedParams::of(&params);
+            let total = self.total + compressed.0.len();
+            if total > NODE_PARAMS_TOTAL_BYTES {
+                return Err(no_space_error(self.total));
+            }
+            self.total = total;
+            Ok(compressed)
         });
-        match checked {
+        match compressed {
             Ok(params) => drop(self.params.0.insert(node.clone(), params)),
             Err(error) => drop(self.errors.insert(node.clone(), error)),
         }
@@ -112,34 +129,75 @@ impl NodeParams {
         node: &Certname,
         action: &str,
         params: &RawValue,
-    ) -> Option<Box<RawValue>> {
-        let own = self.0.get(node)?;
-        if action == RUN_WITH {
-            let mut with = action::decode::<RunWithParams>(params).ok()?;
-            with.run = merge_into_input(own, &with.run)?;
-            return Some(action::encode(&with));
+    ) -> Result<Option<Box<RawValue>>, UnreadableNodeParams> {
+        let Some(own) = self.0.get(node) else {
+            return Ok(None);
+        };
+        let own = own.to_texts().ok_or(UnreadableNodeParams)?;
+        if action != RUN_WITH {
+            let merged = merge_into_input(&own, params);
+            return merged.map(Some).ok_or(UnreadableNodeParams);
         }
-        merge_into_input(own, params)
+        let with = action::decode::<RunWithParams>(params);
+        let mut with = with.map_err(|_| UnreadableNodeParams)?;
+        with.run = merge_into_input(&own, &with.run).ok_or(UnreadableNodeParams)?;
+        Ok(Some(action::encode(&with)))
     }
 }
 
-/// The bytes of the parameters of a node, unless they are too many. `total` are those of other nodes.
-fn check_size(params: &NodeParamTexts, total: usize) -> Result<usize, Value> {
+/// The parameters of a node were altered, so its request cannot be made.
+#[derive(Debug)]
+pub(crate) struct UnreadableNodeParams;
+
+// === impl CompressedParams ===
+
+impl CompressedParams {
+    fn of(params: &NodeParamTexts) -> Self {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        let text = action::encode(params);
+        let written = encoder.write_all(text.get().as_bytes());
+        let compressed = written.and_then(|()| encoder.finish());
+        Self(compressed.expect("writing to memory does not fail"))
+    }
+
+    /// The parameters; `None` if they were altered.
+    fn to_texts(&self) -> Option<NodeParamTexts> {
+        // Names and syntax of JSON take more than the values alone.
+        let limit = 2 * NODE_PARAMS_BYTES as u64;
+        let mut text = String::new();
+        let mut decoder = GzDecoder::new(&*self.0).take(limit);
+        decoder.read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+}
+
+impl Serialize for CompressedParams {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for CompressedParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        let bytes = STANDARD.decode(text.as_bytes());
+        bytes.map(Self).map_err(D::Error::custom)
+    }
+}
+
+fn check_size(params: &NodeParamTexts) -> Result<(), Value> {
     let bytes: usize = params.values().map(|value| value.get().len()).sum();
     if bytes > NODE_PARAMS_BYTES {
         return Err(too_large(&format!(
             "its parameters have {bytes} bytes, and a node takes {NODE_PARAMS_BYTES} at the most"
         )));
     }
-    match total + bytes > NODE_PARAMS_TOTAL_BYTES {
-        true => Err(no_space_error(total)),
-        false => Ok(bytes),
-    }
+    Ok(())
 }
 
 fn no_space_error(total: usize) -> Value {
     too_large(&format!(
-        "the parameters of the nodes before it have {total} bytes, and a job takes \
+        "the parameters of the nodes before it have {total} bytes, compressed, and a job takes \
          {NODE_PARAMS_TOTAL_BYTES} at the most: run it on fewer nodes at once"
     ))
 }
@@ -231,7 +289,7 @@ mod tests {
         let common = json!({"task": "t", "input": {"_noop": true}});
         let merged = |name: &str, action: &str, common: &Value| -> Value {
             let common = action::encode(common);
-            let merged = params.merge(&node(name), action, &common).unwrap();
+            let merged = params.merge(&node(name), action, &common).unwrap().unwrap();
             serde_json::from_str(merged.get()).unwrap()
         };
         let expected =
@@ -242,7 +300,7 @@ mod tests {
         assert_eq!(with["run"], expected("b"));
         assert_eq!(with["run_as"], "web");
         let common = action::encode(&common);
-        assert!(params.merge(&node("c"), "run", &common).is_none());
+        assert!(params.merge(&node("c"), "run", &common).unwrap().is_none());
         assert!(!format!("{params:?}").contains("catalog"));
     }
 
@@ -271,9 +329,23 @@ mod tests {
     }
 
     #[test]
+    fn parameters_are_compressed_and_an_altered_one_is_none() {
+        let catalog = json!(vec!["a resource like many others"; 10_000]);
+        let params = texts(&catalog);
+        let compressed = CompressedParams::of(&params);
+        assert!(compressed.0.len() * 10 < params["catalog"].get().len());
+        let texts = compressed.to_texts().unwrap();
+        assert_eq!(texts["catalog"].get(), params["catalog"].get());
+        let half = CompressedParams(compressed.0[..compressed.0.len() / 2].to_vec());
+        assert!(half.to_texts().is_none());
+        let bomb = CompressedParams::of(&self::texts(&json!("x".repeat(3 * NODE_PARAMS_BYTES))));
+        assert!(bomb.to_texts().is_none());
+    }
+
+    #[test]
     fn all_parameters_together_have_a_limit() {
         let mut collected = CollectedNodeParams {
-            total: NODE_PARAMS_TOTAL_BYTES - 3,
+            total: NODE_PARAMS_TOTAL_BYTES - CompressedParams::of(&texts(&json!("x"))).0.len(),
             ..CollectedNodeParams::default()
         };
         collected.add(&node("a"), Ok(texts(&json!("x"))));

@@ -180,7 +180,10 @@ impl JobEngine {
             NodeTransport::Agent => self.params_for(run, params, made),
             NodeTransport::Ssh => params,
         };
-        let own = action.node_params.merge(&run.certname, name, common);
+        let Ok(own) = action.node_params.merge(&run.certname, name, common) else {
+            self.give_up(key, &RunVerdict::Unreadable);
+            return None;
+        };
         let params = own.unwrap_or_else(|| common.to_owned());
         let body = PxpMessageBody::NonBlockingRequest(PxpRequest {
             transaction_id: run.transaction.clone(),

@@ -91,6 +91,7 @@ pub fn environment_of(root: &Path, has_storeconfigs: bool) -> Result<CompilerEnv
         version: root.display().to_string(),
         ruby: Some(workers().clone()),
         storeconfigs: has_storeconfigs,
+        shared_units: None,
     }))
 }
 

@@ -130,6 +130,7 @@ fn environment(code: SiteManifest) -> CompilerEnvironment {
         settings: Vec::new(),
         storeconfigs: false,
         ruby: None,
+        shared_units: None,
     };
     CompilerEnvironment::new(settings, Box::new(code))
 }

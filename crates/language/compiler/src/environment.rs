@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use erb::ErbTemplate;
 use evaluator::{
     CatalogBody, CodeModule, CodeOwner, CodeReadError, CodeSource, EvalResult, Evaluator, Manifest,
-    NodeHost, ParseCache, SourceFile,
+    NodeHost, ParseCache, SharedUnits, SourceFile,
 };
 use lookup::{DataFileCache, HieraSettings, LookupFiles};
 use pcore::Value;
@@ -50,6 +50,8 @@ pub struct EnvironmentSettings {
     pub storeconfigs: bool,
     /// Ruby for functions and templates; `None` refuses them.
     pub ruby: Option<SharedRuby>,
+    /// Code that environments with equal files share; `None` to share none.
+    pub shared_units: Option<Arc<SharedUnits>>,
 }
 
 /// An environment, ready for compilations on many threads.
@@ -121,10 +123,14 @@ impl std::fmt::Debug for CompilerEnvironment {
 impl CompilerEnvironment {
     #[must_use]
     pub fn new(settings: EnvironmentSettings, code: Box<dyn CompilerSource>) -> Self {
+        let parsed = match &settings.shared_units {
+            Some(shared) => ParseCache::sharing(Arc::clone(shared)),
+            None => ParseCache::new(),
+        };
         Self {
             settings,
             code,
-            parsed: ParseCache::new(),
+            parsed,
             data: Arc::default(),
             module_manifests: NameCache::default(),
             site: RwLock::default(),
@@ -224,7 +230,8 @@ impl CompilerEnvironment {
             return Ok(known);
         }
         let below = format!("manifests/{path}.pp");
-        let file = CodeSource::read(self, CodeOwner::Module(module), &below);
+        // not kept as a file, since the definitions are kept
+        let file = self.code.as_code().read(CodeOwner::Module(module), &below);
         let found = match file {
             Ok(Some(file)) => {
                 let location =

@@ -23,9 +23,17 @@ use crate::error::SourceLocation;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NodeId(pub(crate) u32);
 
-/// The lowered code of one file, or of a text that is evaluated.
+/// The code of one file, or of a text that is evaluated.
 #[derive(Debug)]
 pub(crate) struct LoweredUnit {
+    code: Arc<UnitCode>,
+    /// Path of the file for messages; `None` for a text without a file.
+    path: Option<Arc<str>>,
+}
+
+/// The lowered code of a unit, which units of equal files share.
+#[derive(Debug)]
+pub(crate) struct UnitCode {
     pub(crate) ast: Arc<Ast>,
     pub(crate) nodes: Vec<LoweredNode>,
     /// Bodies of lambdas, functions, plans, and of templates.
@@ -302,12 +310,44 @@ pub(crate) struct LoweredSignature {
     pub(crate) most: Option<usize>,
 }
 
+impl std::ops::Deref for LoweredUnit {
+    type Target = UnitCode;
+
+    fn deref(&self) -> &UnitCode {
+        &self.code
+    }
+}
+
 impl LoweredUnit {
+    /// A unit with the path of its source.
+    pub(crate) fn new(code: UnitCode) -> Arc<Self> {
+        let path = code.ast.source().name().cloned();
+        Arc::new(Self {
+            code: Arc::new(code),
+            path,
+        })
+    }
+
+    /// A unit of a file at `path` that is equal to another one.
+    pub(crate) fn with_shared_code(code: Arc<UnitCode>, path: &Arc<str>) -> Arc<Self> {
+        let path = Some(Arc::clone(path));
+        Arc::new(Self { code, path })
+    }
+
+    pub(crate) fn shared_code(&self) -> &Arc<UnitCode> {
+        &self.code
+    }
+
+    /// Path of the file; `None` for a text without a file.
+    pub(crate) fn path(&self) -> Option<&Arc<str>> {
+        self.path.as_ref()
+    }
+
     /// An empty unit, for calls that do not come from a text.
     pub(crate) fn empty_unit() -> Arc<Self> {
         let source = Arc::new(syntax::SourceText::new(None, ""));
         let parsed = syntax::parse(&source, syntax::SyntaxOptions::default());
-        Arc::new(Self {
+        Self::new(UnitCode {
             ast: Arc::new(parsed.ast),
             nodes: Vec::new(),
             codes: Vec::new(),
@@ -326,10 +366,9 @@ impl LoweredUnit {
     }
 
     pub(crate) fn location_at(&self, at: u32) -> SourceLocation {
-        let source = self.ast.source();
-        let position = source.position(at);
+        let position = self.ast.source().position(at);
         SourceLocation {
-            file: source.name().cloned(),
+            file: self.path.clone(),
             line: position.line,
             column: position.column,
         }

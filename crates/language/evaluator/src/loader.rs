@@ -417,7 +417,7 @@ impl DefinitionLoader {
 
     /// The module that a unit belongs to; `None` for the environment and for texts without a file.
     pub(crate) fn module_of(&self, unit: &LoweredUnit) -> Option<Arc<str>> {
-        let path = unit.ast.source().name()?;
+        let path = unit.path()?;
         self.owners.borrow().get(path).cloned().flatten()
     }
 

@@ -14,6 +14,7 @@ use crate::defaults::PARSED_FILES_MAX;
 use crate::error::{EvalError, EvalResult, SourceLocation, raise};
 use crate::host::SourceFile;
 use crate::lower::{self, FileScope};
+use crate::shared_units::{SharedUnits, UnitIdentity};
 
 /// Puppet's message for a text that ends too early, which has no line.
 const END_OF_INPUT: &str = "Syntax error at end of input";
@@ -21,14 +22,12 @@ const END_OF_INPUT: &str = "Syntax error at end of input";
 /// Cache of parsed files, shared by all evaluations of a process.
 #[derive(Debug, Default)]
 pub struct ParseCache {
-    units: Mutex<HashMap<(Arc<str>, SourceLanguage), CachedUnit>>,
+    units: Mutex<UnitsByPath>,
+    /// Code of equal files in other caches.
+    shared: Option<Arc<SharedUnits>>,
 }
 
-#[derive(Debug)]
-struct CachedUnit {
-    bytes: Arc<[u8]>,
-    unit: Arc<LoweredUnit>,
-}
+type UnitsByPath = HashMap<(Arc<str>, SourceLanguage), Arc<LoweredUnit>>;
 
 /// Language of a source text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,6 +43,13 @@ pub(crate) enum SourceLanguage {
 }
 
 impl SourceLanguage {
+    fn file_scope(self) -> FileScope {
+        match self {
+            Self::Manifest | Self::Plan => FileScope::Top,
+            Self::CatalogTemplate | Self::Template => FileScope::Local,
+        }
+    }
+
     /// Language of the templates that code in this language renders.
     pub(crate) fn of_templates(self) -> Self {
         match self {
@@ -59,6 +65,15 @@ impl ParseCache {
         Arc::default()
     }
 
+    /// A cache that shares the code of equal files with other caches.
+    #[must_use]
+    pub fn sharing(shared: Arc<SharedUnits>) -> Arc<Self> {
+        Arc::new(Self {
+            units: Mutex::default(),
+            shared: Some(shared),
+        })
+    }
+
     /// Parses a file to a unit, or returns the unit that it has already. `location` is the file's
     /// place in its module, which decides the names that a manifest may define.
     pub(crate) fn parse_file(
@@ -70,42 +85,44 @@ impl ParseCache {
     ) -> EvalResult<Arc<LoweredUnit>> {
         let key = (Arc::clone(&file.path), language);
         if let Some(kept) = self.lock().get(&key)
-            && kept.bytes == file.bytes
+            && kept.ast.source().text().as_bytes() == &*file.bytes
         {
-            return Ok(Arc::clone(&kept.unit));
+            return Ok(Arc::clone(kept));
         }
         let Ok(text) = std::str::from_utf8(&file.bytes) else {
             return raise(encoding_message(file));
         };
-        let scope = match language {
-            SourceLanguage::Manifest | SourceLanguage::Plan => FileScope::Top,
-            SourceLanguage::CatalogTemplate | SourceLanguage::Template => FileScope::Local,
-        };
-        let source = Arc::new(SourceText::new(Some(&file.path), text));
         let location = location.filter(|_| language == SourceLanguage::Manifest);
-        let unit = source_unit(&source, (language, scope), location, stack)?;
+        let identity = UnitIdentity::new(text, language, location);
+        let known = self.shared.as_ref().and_then(|it| it.find(&identity));
+        let unit = match known {
+            Some(code) => LoweredUnit::with_shared_code(code, &file.path),
+            None => {
+                let source = Arc::new(SourceText::new(Some(&file.path), text));
+                let scope = language.file_scope();
+                let unit = source_unit(&source, (language, scope), location, stack)?;
+                if let Some(shared) = &self.shared {
+                    shared.insert(identity, unit.shared_code());
+                }
+                unit
+            }
+        };
         let mut units = self.lock();
         if units.len() >= PARSED_FILES_MAX {
             forget_some(&mut units);
         }
-        units.insert(
-            key,
-            CachedUnit {
-                bytes: Arc::clone(&file.bytes),
-                unit: Arc::clone(&unit),
-            },
-        );
+        units.insert(key, Arc::clone(&unit));
         Ok(unit)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Arc<str>, SourceLanguage), CachedUnit>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, UnitsByPath> {
         self.units.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Removes the units that no evaluation uses, and every second one if all are used.
-fn forget_some(units: &mut HashMap<(Arc<str>, SourceLanguage), CachedUnit>) {
-    units.retain(|_, cached| Arc::strong_count(&cached.unit) > 1);
+fn forget_some(units: &mut UnitsByPath) {
+    units.retain(|_, unit| Arc::strong_count(unit) > 1);
     if units.len() >= PARSED_FILES_MAX {
         let mut is_kept = false;
         units.retain(|_, _| {

@@ -77,6 +77,7 @@ fn measure(directory: &Path, node: &str, facts: Hash, rounds: usize) -> Result<(
         version: "1".to_owned(),
         ruby: Some(RubyWorkers::new(RubyWorkerSettings::default())),
         storeconfigs: false,
+        shared_units: None,
     });
     let (resources, ruby_calls) = compile(&environment, &request)?;
     let cold = since.elapsed();

@@ -135,6 +135,7 @@ impl LocalCompiler {
             version: "local".to_owned(),
             ruby,
             storeconfigs: puppetdb.is_some(),
+            shared_units: None,
         };
         Ok(Self {
             environment: on_disk.into_compiler(options),

@@ -20,6 +20,7 @@ pub(crate) fn environment(manifest: &str) -> CompilerEnvironment {
         settings: Vec::new(),
         storeconfigs: false,
         ruby: None,
+        shared_units: None,
     };
     let file = SourceFile {
         path: "site.pp".into(),

@@ -255,7 +255,7 @@ impl Evaluator<'_> {
         module: Option<&str>,
     ) -> EvalResult<()> {
         let loader = &self.shared.loader;
-        if let Some(path) = manifest.unit.ast.source().name() {
+        if let Some(path) = manifest.unit.path() {
             loader.set_file_owner(path, module);
         }
         loader.define(&manifest.unit)

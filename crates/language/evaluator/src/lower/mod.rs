@@ -22,7 +22,7 @@ use crate::budget::StackBudget;
 use crate::catalog_code::NodeBlock;
 use crate::code::{
     AssignmentSlot, CodeBody, CodeParameter, DefinitionCode, LoweredDefinition, LoweredNode,
-    LoweredUnit, NodeId, NodeKind,
+    LoweredUnit, NodeId, NodeKind, UnitCode,
 };
 use crate::defaults::SEARCHED_VARIABLES_MAX;
 use crate::error::{BUDGET_EXHAUSTED, EvalError, EvalResult};
@@ -52,7 +52,7 @@ pub(crate) fn unit(
     let main = lowering.main(scope)?;
     let definitions = lowering.definitions()?;
     let node_blocks = lowering.node_blocks()?;
-    Ok(Arc::new(LoweredUnit {
+    Ok(LoweredUnit::new(UnitCode {
         ast,
         nodes: lowering.nodes,
         codes: lowering.codes,
@@ -84,7 +84,7 @@ pub(crate) fn apply_block(
     lowering.names.open(Arc::clone(&name), true);
     let body = lowering.optional(statements, ast.span(expression).start)?;
     let main = lowering.finish(name, Vec::new(), body, None);
-    Ok(Arc::new(LoweredUnit {
+    Ok(LoweredUnit::new(UnitCode {
         ast,
         nodes: lowering.nodes,
         codes: lowering.codes,

@@ -16,6 +16,12 @@ pub struct ModuleLocation {
 }
 
 impl ModuleLocation {
+    /// The prefix of all names in the file; `None` if nothing may be defined.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
     /// The location of a manifest below a directory of modules. `None` for files to which no rule
     /// applies: those outside, and those that are not manifests.
     #[must_use]

@@ -24,6 +24,7 @@ use std::time::Duration;
 use classifier::Classifier;
 use compiler::{ExportedResources, PuppetdbQueries};
 use environments::{CodeReader, CodeVersion, EnvironmentName};
+use evaluator::SharedUnits;
 use pcore::Hash;
 use pcp::Certname;
 use ruby_workers::RubyWorkers;
@@ -119,6 +120,8 @@ struct CatalogsInner {
     code: Arc<dyn CodeReader>,
     classifier: Classifier,
     environments: EnvironmentCache,
+    /// Code that versions with equal files share.
+    shared_units: Arc<SharedUnits>,
     slots: CompileSlots,
     compilations: TaskTracker,
     stopping: CancellationToken,
@@ -158,6 +161,7 @@ impl Catalogs {
                 code,
                 classifier,
                 environments: EnvironmentCache::new(OPEN_VERSIONS_MAX),
+                shared_units: Arc::default(),
                 slots: CompileSlots::new(bounds),
                 compilations: TaskTracker::new(),
                 stopping: CancellationToken::new(),
@@ -314,6 +318,7 @@ impl CatalogsInner {
             version: code_id.clone().unwrap_or_else(unique_version),
             ruby: settings.ruby.clone(),
             storeconfigs: settings.exports.is_some(),
+            shared_units: Some(Arc::clone(&self.shared_units)),
         };
         Ok(OpenEnvironment {
             environment,

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use compiler::{CompilerEnvironment, EnvironmentSettings, RubyProvider};
+use evaluator::SharedUnits;
 use lookup::HieraSettings;
 use ruby_workers::{RubyEnvironment, RubyWorkers};
 
@@ -20,6 +21,8 @@ pub struct CompilerOptions {
     pub ruby: Option<RubyWorkers>,
     /// True if resources may be exported and collected.
     pub storeconfigs: bool,
+    /// Code that environments with equal files share; `None` to share none.
+    pub shared_units: Option<Arc<SharedUnits>>,
 }
 
 impl EnvironmentOnDisk {
@@ -47,6 +50,7 @@ impl EnvironmentOnDisk {
             settings: Vec::new(),
             storeconfigs: options.storeconfigs,
             ruby,
+            shared_units: options.shared_units,
         };
         CompilerEnvironment::new(settings, Box::new(EnvironmentFiles::from_environment(self)))
     }

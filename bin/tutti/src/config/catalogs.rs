@@ -20,7 +20,7 @@ pub(crate) struct CatalogsSection {
     pub ruby_user: String,
     /// Compiler of all nodes that are not listed.
     pub compiler: CompilerName,
-    /// Compilers of environments.
+    /// Compilers of environments that differ from `compiler`, by name.
     pub environments: BTreeMap<String, CompilerSetting>,
     /// Compilers of nodes, by certname; stronger than those of environments.
     pub nodes: BTreeMap<String, CompilerSetting>,

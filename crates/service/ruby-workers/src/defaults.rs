@@ -40,7 +40,7 @@ pub(crate) const OUTPUT_TAIL_MAX: usize = 2048;
 /// Bytes read at once.
 pub(crate) const READ_SIZE: usize = 64 * 1024;
 
-/// Names of functions that the process of an environment loads before it forks.
+/// Functions and templates that the process of an environment loads before it forks.
 pub(crate) const PRELOADED_MAX: usize = 1000;
 
 /// Files that are looked at when functions are listed: 100 modules with 200 functions.

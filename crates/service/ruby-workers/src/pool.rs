@@ -3,6 +3,7 @@
 //! Invariant: a slot is taken before a session is forked and given back when it is dropped.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -38,15 +39,24 @@ struct EnvironmentProcesses {
 pub(crate) struct EnvironmentProcess {
     pub(crate) environment: RubyEnvironment,
     template: Mutex<Option<TemplateProcess>>,
-    functions: Mutex<CalledFunctions>,
+    called: Mutex<CalledCode>,
 }
 
-/// Functions that sessions loaded without failing.
+/// Functions and templates that sessions loaded without failing.
 #[derive(Debug, Default)]
-struct CalledFunctions {
-    known: BTreeSet<String>,
+struct CalledCode {
+    known: BTreeSet<PreloadedCode>,
     /// Those that the process has not loaded yet.
-    new: Vec<String>,
+    new: Vec<PreloadedCode>,
+}
+
+/// Code that further sessions have from the beginning.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PreloadedCode {
+    /// Name of a function.
+    Function(String),
+    /// Path of an ERB template.
+    Template(PathBuf),
 }
 
 /// Count of free sessions.
@@ -148,15 +158,15 @@ impl EnvironmentProcess {
         Self {
             environment,
             template: Mutex::default(),
-            functions: Mutex::default(),
+            called: Mutex::default(),
         }
     }
 
-    /// Forks a session; a process that fails is replaced once, and loads no functions in advance then.
+    /// Forks a session; a process that fails is replaced once, and loads nothing in advance then.
     fn fork(&self, settings: &RubyWorkerSettings) -> Result<ForkedSession, RubyWorkerError> {
         let mut template = lock(&self.template);
         if let Some(process) = template.as_mut() {
-            let preload = std::mem::take(&mut lock(&self.functions).new);
+            let preload = std::mem::take(&mut lock(&self.called).new);
             if let Ok(forked) = process.fork(settings, &preload) {
                 return Ok(forked);
             }
@@ -175,12 +185,12 @@ impl EnvironmentProcess {
         lock(&self.template).as_mut()?.end_session(pid)
     }
 
-    /// Notes functions that a session loaded.
-    pub(crate) fn add_called(&self, names: BTreeSet<String>) {
-        let mut functions = lock(&self.functions);
-        for name in names {
-            if functions.known.len() < PRELOADED_MAX && functions.known.insert(name.clone()) {
-                functions.new.push(name);
+    /// Notes the code that a session loaded.
+    pub(crate) fn add_called(&self, loaded: BTreeSet<PreloadedCode>) {
+        let mut called = lock(&self.called);
+        for code in loaded {
+            if called.known.len() < PRELOADED_MAX && called.known.insert(code.clone()) {
+                called.new.push(code);
             }
         }
     }

@@ -21,6 +21,7 @@ use crate::defaults::{CONTROL_TIME_MAX, END_TIME_MAX, FRAME_MAX, START_MESSAGES_
 use crate::environment::RubyEnvironment;
 use crate::error::RubyWorkerError;
 use crate::frame::encode;
+use crate::pool::PreloadedCode;
 use crate::process::{scripts, start_ruby};
 use crate::settings::RubyWorkerSettings;
 
@@ -37,6 +38,16 @@ const PUPPET_DIRECTORIES: [&str; 7] = [
 
 /// A directory that does not exist, in one that does.
 const NO_DIRECTORY: &str = "/nonexistent";
+
+impl PreloadedCode {
+    /// Kind and name, as `ruby/template.rb` reads them.
+    fn to_json(&self) -> Json {
+        match self {
+            Self::Function(name) => json!(["function", name]),
+            Self::Template(path) => json!(["erb", path]),
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct TemplateProcess {
@@ -121,11 +132,11 @@ impl TemplateProcess {
         Ok(())
     }
 
-    /// Forks a session. Functions of `preload` are loaded first, so that further sessions have them.
+    /// Forks a session. The code of `preload` is loaded first, so that further sessions have it.
     pub(crate) fn fork(
         &mut self,
         settings: &RubyWorkerSettings,
-        preload: &[String],
+        preload: &[PreloadedCode],
     ) -> Result<ForkedSession, RubyWorkerError> {
         let environment = self.environment.clone();
         let failed = |source: io::Error| RubyWorkerError::Connection {
@@ -139,7 +150,7 @@ impl TemplateProcess {
             "op": "fork",
             "memory": settings.memory_max_bytes,
             "frame": settings.frame_max_bytes,
-            "preload": preload,
+            "preload": preload.iter().map(PreloadedCode::to_json).collect::<Vec<_>>(),
         });
         let fds = [OwnedFd::from(other), printed];
         let mut budget = TimeBudget::new(CONTROL_TIME_MAX);

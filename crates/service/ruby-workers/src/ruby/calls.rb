@@ -18,10 +18,52 @@ module TuttiWorker
     def tutti_result(string)
       # a variable of Puppet's own method, which templates may set
       result = nil
-      template = Puppet::Util.create_erb(string)
-      template.filename = @__file__
+      compiled = Template4Erb.compiled(string, @__file__)
+      return send(compiled, string, Template4Erb.local_template(string, @__file__), result) if compiled
+      template = Template4Erb.read(string, @__file__)
       result = template.result(binding)
       result
+    end
+
+    def self.read(text, path)
+      template = Puppet::Util.create_erb(text)
+      template.filename = path
+      template
+    end
+
+    # The local variable `template` of Puppet's own method, for templates that may read it.
+    def self.local_template(text, path)
+      read(text, path) if /\btemplate\b/.match?(text)
+    end
+
+    # Methods of templates that were rendered before, by file and text. Code is compiled once then.
+    COMPILED = {}
+    COMPILED_MAX = 1_000
+
+    # The name of a method with the code of a template; nil if the code is not the same as a method's body.
+    def self.compiled(text, path)
+      key = [path, text]
+      return COMPILED[key] if COMPILED.key?(key)
+      return nil if COMPILED.size >= COMPILED_MAX
+      COMPILED[key] = compile(read(text, path), path)
+    end
+
+    # Nothing of the template runs here: its code is a whole program, which cannot end the method early. The
+    # method has the local variables that Puppet's own method has, and the lines of the template.
+    def self.compile(template, path)
+      RubyVM::InstructionSequence.compile(template.src)
+      name = "tutti_template_#{COMPILED.size}"
+      head = "def #{name}(string, template, result)\n"
+      class_eval("#{template.src.sub(/^(?!#|$)/) { head }}\nend\n", path || '(erb)', -1)
+      name
+    rescue ScriptError, StandardError
+      nil
+    end
+
+    # Compiles a template in advance, without rendering it.
+    def self.preload(path)
+      text = Puppet::FileSystem.read_preserve_line_endings(path)
+      compiled(text, path)
     end
   end
 

@@ -82,8 +82,8 @@ module TuttiWorker
     end
 
     def preload(names)
-      names.each do |name|
-        Functions.load(name)
+      names.each do |kind, name|
+        kind == 'erb' ? Template4Erb.preload(name) : Functions.load(name)
       rescue StandardError, ScriptError
         nil
       end

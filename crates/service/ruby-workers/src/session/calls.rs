@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use super::{RubySession, from_rich, to_rich};
 use crate::callbacks::RubyCallbacks;
 use crate::error::RubyCallError;
+use crate::pool::PreloadedCode;
 use crate::protocol::{
     RubyBlock, RubyBlockShape, RubyFunctionDescription, RubyHieraCall, RubyResourceType,
     RubyTemplate,
@@ -25,9 +26,9 @@ impl RubySession {
         let arguments = passable(name, arguments)?;
         let message = json!({"op": "function", "name": name, "args": arguments, "block": block});
         let result = self.call(name, &message, callbacks)?;
-        if !self.called.borrow().contains(name) {
-            self.called.borrow_mut().insert(name.to_owned());
-        }
+        self.called
+            .borrow_mut()
+            .insert(PreloadedCode::Function(name.to_owned()));
         read_value(name, &result, callbacks)
     }
 
@@ -47,7 +48,12 @@ impl RubySession {
                 json!({"op": "erb", "text": null, "path": path}),
             ),
         };
-        match self.call(&callee, &message, callbacks)? {
+        let rendered = self.call(&callee, &message, callbacks)?;
+        if let RubyTemplate::File(path) = template {
+            let loaded = PreloadedCode::Template(path.clone());
+            self.called.borrow_mut().insert(loaded);
+        }
+        match rendered {
             Json::String(text) => Ok(text),
             _ => Err(RubyCallError::NotAValue {
                 callee,

@@ -19,7 +19,7 @@ use crate::defaults::{NESTING_MAX, OUTPUT_TAIL_MAX};
 use crate::error::{RubyCallError, RubyException};
 use crate::frame::encode;
 use crate::function_files::list_ruby_functions;
-use crate::pool::{EnvironmentProcess, SessionSlot};
+use crate::pool::{EnvironmentProcess, PreloadedCode, SessionSlot};
 use crate::protocol::{CallFailure, FailureKind};
 use crate::settings::RubyWorkerSettings;
 use crate::template_process::ForkedSession;
@@ -35,8 +35,8 @@ pub struct RubySession {
     forked: RefCell<ForkedSession>,
     depth: Cell<usize>,
     is_ended: Cell<bool>,
-    /// Functions that were called and did not end the process.
-    called: RefCell<BTreeSet<String>>,
+    /// Functions and templates that did not end the process.
+    called: RefCell<BTreeSet<PreloadedCode>>,
     _slot: SessionSlot,
 }
 

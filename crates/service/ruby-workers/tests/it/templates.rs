@@ -142,3 +142,71 @@ fn variables_that_templates_set_are_seen_by_the_templates_inside_them() {
             .contains("Cannot reassign variable '$known'")
     );
 }
+
+/// Templates are compiled to methods, which later sessions have from the beginning.
+#[test]
+fn a_template_renders_alike_again_and_in_later_sessions() {
+    let Some(fixture) = Fixture::new() else {
+        return;
+    };
+    let mut compiler = TestCompiler::with_variables(&[("name", "x".into())]);
+    let cases = [
+        (
+            "<%= @name %> <%= string.size %> <%= result.inspect %>",
+            "x 53 nil",
+        ),
+        ("<% result = 1 -%>\n<%= result %>\n<%= __LINE__ %>", "1\n3"),
+        // code that is none of a method's body
+        ("<% Own = 1 unless defined?(Own) %><%= Own %>", "1"),
+        (
+            "<% class Inner; end %><%= Inner.name %>",
+            "TuttiWorker::Template4Erb::Inner",
+        ),
+        ("a <% return 'early' %> b", "early"),
+    ];
+    for (number, (text, expected)) in cases.into_iter().enumerate() {
+        let path = fixture.write(&format!("templates/t{number}.erb"), text);
+        let template = RubyTemplate::File(path);
+        for _ in 0..3 {
+            let session = fixture.session();
+            for _ in 0..2 {
+                let rendered = session.render_erb(&template, &mut compiler).expect(text);
+                assert_eq!(rendered, expected, "{text}");
+            }
+        }
+    }
+}
+
+/// A text that would end the method and run in the process from which all sessions are forked.
+#[test]
+fn no_code_of_a_template_runs_before_it_is_rendered() {
+    let Some(fixture) = Fixture::new() else {
+        return;
+    };
+    let mut compiler = TestCompiler::default();
+    let mark = fixture.write("mark", "");
+    std::fs::remove_file(&mark).expect("removed");
+    let touch = format!("File.write('{}', $$.to_s)", mark.display());
+    let attacks = [
+        format!("<% end; {touch}; def x %>"),
+        format!("<%\nend\n{touch}\ndef x\n%>"),
+        format!("<%\nEND {{ {touch} }}\n%>"),
+        format!("<%\nBEGIN {{ {touch} }}\n%>"),
+        format!("<%\n=begin\n%>\n<%\n=end\nend; {touch}; begin\n%>"),
+        format!("<%\n__END__\nend; {touch}\n%>"),
+        format!("<%# -*- coding: utf-8; \nend; {touch} -*- %>"),
+    ];
+    for (number, text) in attacks.iter().enumerate() {
+        let path = fixture.write(&format!("templates/attack{number}.erb"), text);
+        let template = RubyTemplate::File(path);
+        let first = fixture.session().render_erb(&template, &mut compiler);
+        // what the session itself ran is not the point
+        let _ = std::fs::remove_file(&mark);
+        // forked after the template was loaded in advance, if that succeeded
+        drop(fixture.session());
+        assert!(!mark.exists(), "{text}: {first:?}");
+        let again = fixture.session().render_erb(&template, &mut compiler);
+        let _ = std::fs::remove_file(&mark);
+        assert_eq!(first.is_ok(), again.is_ok(), "{text}");
+    }
+}

@@ -3,7 +3,7 @@
 //!
 //! Invariant: each module has the directory name under which its package would install it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
@@ -21,9 +21,14 @@ const AVAILABLE: &str = "/usr/share/puppet/modules.available/";
 /// The directory in which a package links its module when it is installed.
 const INSTALLED: &str = "/usr/share/puppet/modules/";
 
+/// The directory of the modules.
+pub(crate) fn directory() -> PathBuf {
+    run::root().join(DIRECTORY)
+}
+
 /// Ensures that the modules are unpacked.
 pub(crate) fn ensure() -> Result<()> {
-    let directory = run::root().join(DIRECTORY);
+    let directory = directory();
     if directory.is_dir() {
         return Ok(());
     }

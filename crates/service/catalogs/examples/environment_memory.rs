@@ -1,5 +1,5 @@
 //! Memory of an environment with many modules, and of several versions of it:
-//! `environment_memory MODULES VERSIONS` or `environment_memory --smallest`.
+//! `environment_memory MODULES FACTS VERSIONS` or `environment_memory --smallest`.
 //!
 //! Each version has a copy of the modules, in which one file differs. Every class of every module is
 //! compiled once for a node of its own in each version, so that all manifests are read. It prints the
@@ -25,11 +25,12 @@ fn main() -> ExitCode {
     let scratch = std::env::temp_dir().join(format!("environment-memory-{}", std::process::id()));
     let result = match arguments.as_slice() {
         [one] if one == "--smallest" => smallest(&scratch),
-        [modules, versions] => match versions.parse() {
-            Ok(versions) => measure(Path::new(modules), versions, &scratch),
+        [modules, facts, versions] => match versions.parse() {
+            Ok(versions) => read_facts(facts)
+                .and_then(|facts| measure(Path::new(modules), &facts, versions, &scratch)),
             Err(_) => Err(format!("{versions} is no number of versions")),
         },
-        _ => Err("usage: environment_memory [--smallest | MODULES VERSIONS]".to_owned()),
+        _ => Err("usage: environment_memory [--smallest | MODULES FACTS VERSIONS]".to_owned()),
     };
     let removed = std::fs::remove_dir_all(&scratch);
     match result.and(removed.map_err(|error| error.to_string())) {
@@ -49,10 +50,19 @@ fn smallest(scratch: &Path) -> Result<(), String> {
         let class = format!("class {module} {{ notify {{ '{module}': }} }}\n");
         std::fs::write(manifests.join("init.pp"), class).map_err(|error| error.to_string())?;
     }
-    measure(&modules, 2, scratch)
+    measure(&modules, &Hash::new(), 2, scratch)
 }
 
-fn measure(modules: &Path, versions: usize, scratch: &Path) -> Result<(), String> {
+fn read_facts(path: &str) -> Result<Hash, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let facts = serde_json::from_str(&text).map_err(|error| format!("{path}: {error}"))?;
+    match Value::from_json(&facts) {
+        Value::Hash(facts) => Ok(Hash::clone(&facts)),
+        _ => Err(format!("{path} has no facts")),
+    }
+}
+
+fn measure(modules: &Path, facts: &Hash, versions: usize, scratch: &Path) -> Result<(), String> {
     let classes = class_names(modules).map_err(|error| error.to_string())?;
     let before = resident_kilobytes();
     let shared = Arc::new(SharedUnits::default());
@@ -65,7 +75,7 @@ fn measure(modules: &Path, versions: usize, scratch: &Path) -> Result<(), String
         let environment = environment(&version, &shared)?;
         compiled += classes
             .iter()
-            .filter(|class| compile(&environment, class))
+            .filter(|class| compile(&environment, facts, class))
             .count();
         open.push(environment);
         if number == 0 {
@@ -112,11 +122,10 @@ fn environment(version: &Path, shared: &Arc<SharedUnits>) -> Result<CompilerEnvi
 }
 
 /// True if the class can be compiled; many cannot without parameters, but their manifests are read.
-fn compile(environment: &CompilerEnvironment, class: &str) -> bool {
-    let facts: Hash = [("kernel", Value::from("Linux"))].into_iter().collect();
+fn compile(environment: &CompilerEnvironment, facts: &Hash, class: &str) -> bool {
     let request = CompileRequest {
         certname: "node.example.com".to_owned(),
-        facts,
+        facts: facts.clone(),
         classes: vec![ClassifiedClass {
             name: class.to_owned(),
             parameters: Hash::new(),

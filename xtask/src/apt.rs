@@ -25,6 +25,7 @@ impl Apt {
         }
         let source = format!("deb [signed-by={KEYRING}] {} {suite} main\n", mirror()?);
         std::fs::write(directory.join("sources.list"), source)?;
+        std::fs::write(directory.join("status"), "")?;
         let apt = Self { directory };
         run::visible(apt.command("apt-get").args(["-q", "update"]))?;
         Ok(apt)
@@ -41,6 +42,24 @@ impl Apt {
         let names = lines
             .lines()
             .filter_map(|line| line.split_whitespace().next());
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    /// The packages and all that they depend on, as on a machine where nothing is installed. Packages
+    /// that every Debian has are left out if no other depends on them.
+    pub(crate) fn closure(&self, packages: &[&str]) -> Result<Vec<String>> {
+        let mut simulate = self.command("apt-get");
+        let output = simulate
+            .args(["-q", "--simulate", "--no-install-recommends", "install"])
+            .args(packages)
+            .output()?;
+        if !output.status.success() {
+            let cause = String::from_utf8_lossy(&output.stderr);
+            bail!("apt-get cannot resolve {}: {cause}", packages.join(" "));
+        }
+        let lines = String::from_utf8_lossy(&output.stdout);
+        let installed = lines.lines().filter_map(|line| line.strip_prefix("Inst "));
+        let names = installed.filter_map(|rest| rest.split_whitespace().next());
         Ok(names.map(str::to_owned).collect())
     }
 
@@ -76,6 +95,8 @@ impl Apt {
             own("Dir::Etc::sourcelist", "sources.list"),
             "Dir::Etc::sourceparts=/dev/null".to_owned(),
             own("Dir::State::lists", "lists"),
+            // no packages are installed
+            own("Dir::State::status", "status"),
             own("Dir::Cache", "cache"),
             "Acquire::Languages=none".to_owned(),
             // the directory need not be writable for apt's own user

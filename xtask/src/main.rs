@@ -17,6 +17,7 @@ mod layers;
 mod packages;
 mod puppet8;
 mod puppet_modules;
+mod puppetserver8;
 mod resource_types;
 mod run;
 mod soak;
@@ -38,7 +39,8 @@ enum Command {
     Bench(bench::Options),
     /// Run the kill tests and power cuts many times
     Soak(soak::Options),
-    /// Install Ruby, Puppet 7, Puppet 8 and modules, with which `cargo test -p oracles` compares
+    /// Install Ruby, Puppet 7, Puppet 8 and modules, with which `cargo test -p oracles` compares, and
+    /// puppetserver 8 for `cargo test -p conformance`
     Oracles,
     /// Check that crates use only the areas that their own area may use
     Layers,

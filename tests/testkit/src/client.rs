@@ -200,7 +200,8 @@ pub fn tls_config(ca: &Path) -> Result<rustls::ClientConfig> {
     Ok(tls)
 }
 
-fn http_client(ca: &Path) -> Result<reqwest::Client> {
+/// A client that trusts a CA.
+pub(crate) fn http_client(ca: &Path) -> Result<reqwest::Client> {
     let tls = tls_config(ca)?;
     let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)

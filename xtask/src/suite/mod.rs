@@ -7,7 +7,7 @@ mod tests_run;
 use anyhow::Result;
 
 use self::steps::Steps;
-use crate::{bench, deny, layers, packages, puppet_modules, puppet8, run, words};
+use crate::{bench, deny, layers, packages, puppet_modules, puppet8, puppetserver8, run, words};
 
 /// Number of test programs that run at the same time. Each runs as many tests at once as the
 /// machine has cores, so one is enough to use them.
@@ -91,10 +91,11 @@ fn all(options: &Options, steps: &mut Steps) -> Result<()> {
     })
 }
 
-/// Installs the programs with which `tests/oracles` compares.
+/// Installs the programs with which `tests/oracles` and `tests/conformance` compare.
 pub(crate) fn oracles() -> Result<()> {
     packages::ensure(packages::FOR_ORACLES)?;
     packages::ensure(packages::MODULES)?;
     puppet8::ensure()?;
-    puppet_modules::ensure()
+    puppet_modules::ensure()?;
+    puppetserver8::ensure()
 }

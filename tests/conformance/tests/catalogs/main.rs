@@ -1,16 +1,33 @@
-//! `tutti catalog shadow` against a real puppetserver: 20 nodes with made-up facts.
+//! `tutti catalog shadow` against real puppetservers of two releases: 20 nodes with made-up facts.
 #![cfg(test)]
 
 mod site;
 
 use serde_json::json;
+use testkit::peers::PuppetserverRelease;
 
 use crate::site::ShadowSite;
 
-/// One puppetserver for all of it: it takes most of a minute to start.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn catalogs_are_those_of_a_puppetserver() {
-    let mut site = ShadowSite::start().await;
+async fn catalogs_are_those_of_puppetserver_7() {
+    catalogs_are_those_of(PuppetserverRelease::Installed, "7.").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn catalogs_are_those_of_puppetserver_8() {
+    catalogs_are_those_of(PuppetserverRelease::Debian13, "8.7.").await;
+}
+
+/// One puppetserver for all of it: it takes most of a minute to start.
+async fn catalogs_are_those_of(release: PuppetserverRelease, version: &str) {
+    if let Some(obstacle) = release.obstacle() {
+        eprintln!("SKIPPED: no puppetserver {version}x: {obstacle}");
+        return;
+    }
+    let mut site = ShadowSite::start(release).await;
+    let reported = site.version().await;
+    eprintln!("puppetserver {reported}");
+    assert!(reported.starts_with(version), "{reported}");
     all_nodes_are_equal(&site);
     errors_are_equal(&site);
     differences_are_grouped(&site);

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::json;
 use testkit::installation::{Installation, Programs};
-use testkit::peers::{Puppetserver, PuppetserverOptions};
+use testkit::peers::{Puppetserver, PuppetserverOptions, PuppetserverRelease};
 
 /// Certname of the client that may ask for all catalogs.
 const SHADOW: &str = "shadow.test";
@@ -42,7 +42,7 @@ pub(crate) struct ShadowSite {
 }
 
 impl ShadowSite {
-    pub(crate) async fn start() -> Self {
+    pub(crate) async fn start(release: PuppetserverRelease) -> Self {
         let test = std::env::current_exe().unwrap();
         let built = test.parent().unwrap().parent().unwrap();
         let programs = Programs::beside(built.join("tutti")).unwrap();
@@ -50,6 +50,7 @@ impl ShadowSite {
         let root = installation.root().to_owned();
         fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
         let options = PuppetserverOptions {
+            release,
             catalog_certnames: vec![SHADOW.to_owned()],
             ..PuppetserverOptions::default()
         };
@@ -67,6 +68,11 @@ impl ShadowSite {
             installation,
             puppetserver,
         }
+    }
+
+    /// The version of the puppetserver.
+    pub(crate) async fn version(&self) -> String {
+        self.puppetserver.version().await.unwrap()
     }
 
     pub(crate) async fn stop(&mut self) {

@@ -10,13 +10,18 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::service::{Service, ServiceSpec};
 
+/// Path of the Java runtime of this machine.
+pub(super) const INSTALLED: &str = "/usr/bin/java";
+
 /// Maximum duration of a start: half a minute on an idle machine, and this one may be compiling.
 const START_DEADLINE: Duration = Duration::from_secs(300);
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Starts `java arguments…` and waits until it has written `1` into `restart_file`.
-pub async fn start(
+/// Runs `command arguments…` and waits until it has written `1` into `restart_file`. The command is
+/// [`INSTALLED`], or one that runs another Java runtime.
+pub(super) async fn start(
     name: &str,
+    command: &[OsString],
     arguments: Vec<OsString>,
     restart_file: &Path,
     log: &Path,
@@ -26,7 +31,9 @@ pub async fn start(
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
-    let mut service = ServiceSpec::new(name, Path::new("/usr/bin/java"), arguments, log).spawn()?;
+    let (program, first) = command.split_first().context("no command")?;
+    let arguments = first.iter().cloned().chain(arguments);
+    let mut service = ServiceSpec::new(name, Path::new(program), arguments, log).spawn()?;
     let ended = tokio::select! {
         ready = tokio::time::timeout(START_DEADLINE, ready(restart_file)) => match ready {
             Ok(()) => return Ok(service),
@@ -46,6 +53,8 @@ pub fn options(heap_mib: u32) -> Vec<OsString> {
     [
         format!("-Xmx{heap_mib}m"),
         "-XX:+UseSerialGC".to_owned(),
+        // Programs that live for a minute gain nothing from the slow second compiler.
+        "-XX:TieredStopAtLevel=1".to_owned(),
         "-Djava.security.egd=file:/dev/urandom".to_owned(),
     ]
     .map(OsString::from)

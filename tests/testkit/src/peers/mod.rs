@@ -8,12 +8,14 @@
 //! | [`sshd`] | an OpenSSH server with one user |
 //! | [`slapd`] | an OpenLDAP server with a few users and groups |
 //! | [`jvm`] | start of the two Java programs |
+//! | `debian_root` | programs of Debian 13 on a machine with another release |
 //!
-//! The programs come from Debian's packages; `cargo xtask test --full` installs them.
+//! The programs come from Debian's packages; `cargo xtask test --full` installs or unpacks them.
 //!
 //! Invariant: nothing here looks for updates or leaves the loopback addresses, and all of it ends
 //! with its handle.
 
+mod debian_root;
 pub mod jvm;
 pub mod puppet_agent;
 pub mod puppetdb;
@@ -23,6 +25,6 @@ pub mod sshd;
 
 pub use self::puppet_agent::PuppetAgent;
 pub use self::puppetdb::PuppetDb;
-pub use self::puppetserver::{Puppetserver, PuppetserverOptions, Versioned};
+pub use self::puppetserver::{Puppetserver, PuppetserverOptions, PuppetserverRelease, Versioned};
 pub use self::slapd::Slapd;
 pub use self::sshd::Sshd;

@@ -77,7 +77,8 @@ impl PuppetDb {
         arguments.extend(["--bootstrap-config".into(), BOOTSTRAP.into()]);
         arguments.extend(["--restart-file".into(), restart.clone().into_os_string()]);
         let log = self.home.join("log");
-        self.service = Some(jvm::start("puppetdb", arguments, &restart, &log).await?);
+        let java = [jvm::INSTALLED.into()];
+        self.service = Some(jvm::start("puppetdb", &java, arguments, &restart, &log).await?);
         Ok(())
     }
 

@@ -2,11 +2,14 @@
 //!
 //! It has no CA of its own: its certificate comes from the installation's CA, as on a compiler.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
+use super::debian_root::DebianRoot;
 use super::jvm;
+use crate::client::http_client;
 use crate::installation::{Installation, free_port};
 use crate::service::Service;
 
@@ -15,9 +18,24 @@ const JAR: &str = "/usr/share/puppetserver/puppetserver.jar";
 const SHIPPED: &str = "/etc/puppet/puppetserver";
 const HEAP_MIB: u32 = 768;
 
+/// Path of the Java runtime among the packages of Debian 13.
+const JAVA_OF_DEBIAN13: &str = "/usr/lib/jvm/default-java/bin/java";
+
+/// The Debian release of a puppetserver's packages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PuppetserverRelease {
+    /// The package that is installed on this machine: puppetserver 7.9.5 on Debian 12.
+    #[default]
+    Installed,
+    /// puppetserver 8.7 of Debian 13 with its own Java, which is unpacked and not installed.
+    Debian13,
+}
+
 /// Settings of a puppetserver.
 #[derive(Clone, Debug, Default)]
 pub struct PuppetserverOptions {
+    /// The program to run.
+    pub release: PuppetserverRelease,
     /// `https://…` of a PuppetDB for facts, catalogs and reports.
     pub puppetdb: Option<String>,
     /// An external node classifier, which is run for each node's classes and environment.
@@ -48,6 +66,35 @@ pub struct Puppetserver {
     service: Option<Service>,
     home: PathBuf,
     port: u16,
+    /// The command that starts its Java runtime.
+    java: Vec<OsString>,
+    /// The directory of its package's configuration.
+    shipped: PathBuf,
+}
+
+// === impl PuppetserverRelease ===
+
+impl PuppetserverRelease {
+    /// The reason for which this machine cannot run it; `None` if it can.
+    pub fn obstacle(self) -> Option<String> {
+        match self {
+            Self::Installed => None,
+            Self::Debian13 => DebianRoot::obstacle(),
+        }
+    }
+
+    /// The command that starts the Java runtime with access to `directory`, and the directory of
+    /// the package's configuration.
+    fn program(self, directory: &Path) -> Result<(Vec<OsString>, PathBuf)> {
+        match self {
+            Self::Installed => Ok((vec![jvm::INSTALLED.into()], SHIPPED.into())),
+            Self::Debian13 => {
+                let root = DebianRoot::puppetserver8()?;
+                let java = root.command(directory, JAVA_OF_DEBIAN13);
+                Ok((java, root.host_path(SHIPPED)))
+            }
+        }
+    }
 }
 
 // === impl Puppetserver ===
@@ -63,10 +110,13 @@ impl Puppetserver {
     /// Creates a puppetserver without starting it.
     pub fn new(installation: &Installation, options: &PuppetserverOptions) -> Result<Self> {
         let home = installation.root().join("puppetserver");
+        let (java, shipped) = options.release.program(installation.root())?;
         let server = Self {
             service: None,
             home,
             port: free_port()?,
+            java,
+            shipped,
         };
         server.lay_out(installation, options)?;
         Ok(server)
@@ -75,6 +125,18 @@ impl Puppetserver {
     /// The port on localhost.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The version that it reports, such as `8.7.0`.
+    pub async fn version(&self) -> Result<String> {
+        let url = format!("https://localhost:{}/status/v1/services", self.port);
+        let response = http_client(&self.home.join("ssl/certs/ca.pem"))?
+            .get(url)
+            .send()
+            .await?;
+        let services: serde_json::Value = response.error_for_status()?.json().await?;
+        let version = services["server"]["service_version"].as_str();
+        version.map(str::to_owned).context("no version")
     }
 
     /// The content of its log.
@@ -110,7 +172,8 @@ impl Puppetserver {
         arguments.push("--restart-file".into());
         arguments.push(restart.clone().into_os_string());
         let log = self.home.join("log");
-        self.service = Some(jvm::start("puppetserver", arguments, &restart, &log).await?);
+        self.service =
+            Some(jvm::start("puppetserver", &self.java, arguments, &restart, &log).await?);
         Ok(())
     }
 
@@ -126,7 +189,7 @@ impl Puppetserver {
 
     /// Configures the services of the package without the CA.
     fn services(&self, options: &PuppetserverOptions) -> Result<()> {
-        let shipped = Path::new(SHIPPED);
+        let shipped = &self.shipped;
         let (conf, services) = (self.home.join("conf.d"), self.home.join("services.d"));
         let mut rules = std::fs::read_to_string(shipped.join("conf.d/auth.conf"))
             .context("puppetserver is not installed")?;

@@ -28,6 +28,7 @@ pub enum PuppetserverRelease {
     #[default]
     Installed,
     /// puppetserver 8.7 of Debian 13 with its own Java, which is unpacked and not installed.
+    /// Its packages include no shell for the commands of [`Versioned`] and of a classifier.
     Debian13,
 }
 

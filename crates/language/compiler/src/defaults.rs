@@ -32,6 +32,10 @@ pub const CALLS_MAX: u32 = 2_000;
 /// Errors that are reported together where a compilation finds several.
 pub const ERRORS_MAX: usize = 20;
 
+/// Bytes of the message of an error. Puppet's longest have some 2 kB, but a manifest may fail with a text of
+/// any length, and a job keeps one for each of thousands of nodes: 16 MB for 1,000.
+pub const MESSAGE_BYTES_MAX: usize = 16 << 10;
+
 /// Log messages that a compilation keeps.
 pub const LOGS_MAX: usize = 1_000;
 

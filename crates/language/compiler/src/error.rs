@@ -1,9 +1,13 @@
 //! Errors of a compilation: [`CompileError`].
 //!
 //! Invariant: the first message is Puppet's, with place and node; further ones are of the same
-//! phase, so none is a consequence of another.
+//! phase, so none is a consequence of another; a message has a bounded length.
+
+use std::borrow::Cow;
 
 use evaluator::{EvalError, EvalUnwind, SourceLocation};
+
+use crate::defaults::MESSAGE_BYTES_MAX;
 
 /// A catalog that cannot be compiled.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -22,14 +26,32 @@ pub struct CompileError {
 
 impl CompileError {
     pub(crate) fn boxed(error: &EvalError, certname: &str, others: Vec<String>) -> Box<Self> {
+        let error = clipped(error);
+        let others = others.into_iter().map(|it| clip(&it).to_owned());
         Box::new(Self {
             message: error.to_string(),
             certname: certname.to_owned(),
             location: error.location.clone(),
             hints: error.hints.clone(),
-            others,
+            others: others.collect(),
         })
     }
+}
+
+/// The error with the first part of its message, and its place.
+fn clipped(error: &EvalError) -> Cow<'_, EvalError> {
+    if error.message.len() <= MESSAGE_BYTES_MAX {
+        return Cow::Borrowed(error);
+    }
+    let message = format!("{}…", clip(&error.message));
+    Cow::Owned(EvalError {
+        message,
+        ..error.clone()
+    })
+}
+
+fn clip(message: &str) -> &str {
+    &message[..message.floor_char_boundary(MESSAGE_BYTES_MAX)]
 }
 
 /// An error with its line, complete as it is.

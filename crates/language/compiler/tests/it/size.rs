@@ -103,3 +103,13 @@ fn shapes_of_a_hundred_thousand_end_in_seconds() {
         }
     }
 }
+
+#[test]
+fn the_message_of_an_error_is_bounded_and_keeps_its_place() {
+    let text = "Integer[1, 100000].map |$n| { 'ü' }.join";
+    let error = attack("", &format!("fail({text})")).unwrap_err();
+    assert!(error.len() < 20_000, "{}", error.len());
+    let end = error.rsplit('ü').next().unwrap_or_default();
+    assert!(end.starts_with("… (") && end.contains("line: 3"), "{end}");
+    assert!(end.ends_with(" on node bad"), "{end}");
+}

@@ -218,6 +218,7 @@ async fn catalog_failure(api: &SharedApiContext, error: CatalogError) -> ApiFail
         | CatalogError::ExportsElsewhere { .. } => {
             ApiError::new(kinds::INVALID_ENVIRONMENT, text).into()
         }
+        CatalogError::ExportsOfOtherCatalog { .. } => ApiError::new(kinds::VALIDATION, text).into(),
         CatalogError::KeepExports(KeepExportsError::Store { source, .. }) => source.into(),
         CatalogError::KeepExports(_) => ApiError::new(kinds::CATALOG_COMPILE, text).into(),
         CatalogError::VersionRemoved { .. } => ApiError::new(kinds::UNKNOWN_VERSION, text).into(),

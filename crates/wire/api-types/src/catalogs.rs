@@ -23,7 +23,8 @@ pub struct CatalogCompileCommand {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<Object>,
     /// True to keep the exported resources of the catalog, so that other nodes collect them. Needs a
-    /// server without a PuppetDB.
+    /// server without a PuppetDB, and the node's own catalog: no version, no facts, and no environment other
+    /// than that of the node.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub keep_exports: bool,

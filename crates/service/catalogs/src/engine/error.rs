@@ -74,6 +74,14 @@ pub enum CatalogError {
          those of all nodes"
     )]
     ExportsElsewhere { certname: Certname },
+    #[error(
+        "exported resources are kept only from the catalog that the agent of {certname} would get: name no \
+         version, no facts, and no environment other than {environment}"
+    )]
+    ExportsOfOtherCatalog {
+        certname: Certname,
+        environment: EnvironmentName,
+    },
     #[error("{}", chain(.0))]
     KeepExports(#[source] KeepExportsError),
     /// A defect of this program.

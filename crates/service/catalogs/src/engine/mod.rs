@@ -138,7 +138,8 @@ pub struct CatalogRequest {
     /// Facts instead of those that are known of the node.
     pub facts: Option<Map<String, Json>>,
     pub priority: CompilePriority,
-    /// True to keep the exported resources of the catalog for other nodes.
+    /// True to keep the exported resources of the catalog for other nodes. It must be the node's own
+    /// catalog: of its own environment, the live version and the known facts.
     pub keep_exports: bool,
 }
 
@@ -189,7 +190,7 @@ impl Catalogs {
             CatalogCompiler::Native => {
                 let code_id = request.code_id.as_deref();
                 let opened = self.environment(&environment, code_id).await?;
-                let kept_exports = self.kept_exports(&request)?;
+                let kept_exports = self.kept_exports(&request, &node)?;
                 self.compile_native(&node, opened, request.priority, chosen, kept_exports)
                     .await
             }
@@ -218,13 +219,29 @@ impl Catalogs {
     fn kept_exports(
         &self,
         request: &CatalogRequest,
+        node: &CatalogNode,
     ) -> Result<Option<&EmbeddedExports>, CatalogError> {
-        let kept_exports = self.inner.settings.kept_exports.as_ref();
-        match (request.keep_exports, kept_exports) {
-            (false, _) => Ok(None),
-            (true, Some(exports)) => Ok(Some(exports)),
-            (true, None) => Err(CatalogError::ExportsElsewhere {
-                certname: request.certname.clone(),
+        if !request.keep_exports {
+            return Ok(None);
+        }
+        let certname = request.certname.clone();
+        let Some(exports) = &self.inner.settings.kept_exports else {
+            return Err(CatalogError::ExportsElsewhere { certname });
+        };
+        // Nodes of all environments collect the resources, so they must be those of the node's own
+        // catalog: otherwise the right to compile in one environment would change catalogs of others.
+        let environment = node.environment_or_default()?;
+        let is_own = request.facts.is_none()
+            && request.code_id.is_none()
+            && request
+                .environment
+                .as_ref()
+                .is_none_or(|it| *it == environment);
+        match is_own {
+            true => Ok(Some(exports)),
+            false => Err(CatalogError::ExportsOfOtherCatalog {
+                certname,
+                environment,
             }),
         }
     }

@@ -246,3 +246,42 @@ async fn exported_resources_are_collected_by_others_if_the_request_keeps_them() 
         "{error}"
     );
 }
+
+/// The right to compile in one environment must not change the catalogs of others.
+#[tokio::test]
+async fn exported_resources_are_kept_only_from_the_nodes_own_catalog() {
+    let world = World::keeping_exports().await;
+    world.deploy('1', "Notify <<| |>>");
+    world.write_version('2', "@@notify { 'of a version': }");
+    let other = world.root.path().join("environments/other/manifests");
+    std::fs::create_dir_all(&other).unwrap();
+    std::fs::write(other.join("site.pp"), "@@notify { 'of other': }").unwrap();
+    let keeping = CatalogRequest {
+        keep_exports: true,
+        ..request("n1")
+    };
+    let foreign = [
+        CatalogRequest {
+            environment: Some("other".parse().unwrap()),
+            ..keeping.clone()
+        },
+        CatalogRequest {
+            code_id: Some(code_id('2')),
+            ..keeping.clone()
+        },
+        CatalogRequest {
+            facts: json!({"kernel": "OpenBSD"}).as_object().cloned(),
+            ..keeping.clone()
+        },
+    ];
+    for request in foreign {
+        let error = world.catalogs.compile(request).await.unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.contains("no environment other than production"),
+            "{message}"
+        );
+    }
+    assert!(notices(&world.compile("n2").await.unwrap()).is_empty());
+    world.catalogs.compile(keeping).await.unwrap();
+}

@@ -3,7 +3,7 @@
 //! Invariants: a version is opened once while it is used, so all its compilations share what was
 //! read; an environment without versions is opened for each request, because its files may change.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compiler::CompilerEnvironment;
@@ -44,41 +44,53 @@ impl EnvironmentCache {
     }
 
     /// The environment of a version, if it is open.
-    pub(super) fn get(&self, directory: &std::path::Path) -> Option<Arc<OpenEnvironment>> {
-        let mut open = self.lock();
-        let index = open.iter().position(|it| it.directory == directory)?;
-        let found = open.remove(index);
-        open.push(Arc::clone(&found));
-        Some(found)
+    pub(super) fn get(&self, directory: &Path) -> Option<Arc<OpenEnvironment>> {
+        take(&mut self.lock(), directory)
     }
 
     /// Keeps an environment, and returns the one to use: another thread may have opened the same.
     pub(super) fn insert(&self, opened: OpenEnvironment) -> Arc<OpenEnvironment> {
-        if let Some(known) = self.get(&opened.directory) {
+        if opened.code_id.is_none() {
+            return Arc::new(opened);
+        }
+        let mut open = self.lock();
+        if let Some(known) = take(&mut open, &opened.directory) {
             return known;
         }
         let opened = Arc::new(opened);
-        if opened.code_id.is_some() {
-            let mut open = self.lock();
-            open.retain(|it| it.is_present());
-            let excess = (open.len() + 1).saturating_sub(self.versions_max);
-            open.drain(..excess);
-            open.push(Arc::clone(&opened));
+        open.retain(|it| it.is_present());
+        if open.len() >= self.versions_max {
+            // One in use stays if possible, so that garbage collection knows of it.
+            let unused = open.iter().position(|it| !is_used(it));
+            open.remove(unused.unwrap_or(0));
         }
+        open.push(Arc::clone(&opened));
         opened
     }
 
     /// Versions that compilations use now, as environment and code id.
     pub(super) fn versions_in_use(&self) -> Vec<String> {
         let open = self.lock();
-        // The list itself is one owner.
-        let used = open.iter().filter(|it| Arc::strong_count(it) > 1);
+        let used = open.iter().filter(|it| is_used(it));
         used.filter_map(|it| it.code_id.clone()).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<OpenEnvironment>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The environment of a version, which becomes the most recently used one.
+fn take(open: &mut Vec<Arc<OpenEnvironment>>, directory: &Path) -> Option<Arc<OpenEnvironment>> {
+    let index = open.iter().position(|it| it.directory == directory)?;
+    let found = open.remove(index);
+    open.push(Arc::clone(&found));
+    Some(found)
+}
+
+/// True if a compilation uses the environment; the list itself is one owner.
+fn is_used(open: &Arc<OpenEnvironment>) -> bool {
+    Arc::strong_count(open) > 1
 }
 
 #[cfg(test)]
@@ -124,6 +136,22 @@ mod tests {
         assert_eq!(cache.versions_in_use(), ["a"]);
         drop(a);
         assert!(cache.versions_in_use().is_empty());
+    }
+
+    #[test]
+    fn a_version_in_use_stays_known_to_garbage_collection() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = EnvironmentCache::new(2);
+        let open = |name: &str| {
+            let path = root.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            cache.insert(environment(&path, Some(name)))
+        };
+        let _a = open("a");
+        drop(open("b"));
+        drop(open("c"));
+        assert_eq!(cache.versions_in_use(), ["a"]);
+        assert!(cache.get(&root.path().join("b")).is_none());
     }
 
     #[test]

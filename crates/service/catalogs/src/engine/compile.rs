@@ -143,12 +143,16 @@ impl Catalogs {
             compiled = &mut compiling => compiled,
             () = tokio::time::sleep(time_max) => {
                 let seconds = time_max.as_secs_f64();
-                interrupt.interrupt(format!("the compilation took longer than {seconds} s"));
+                interrupt.interrupt(format!(
+                    "the compilation took longer than {seconds} s; if the code needs more, raise \
+                     catalogs.compile_timeout_s"
+                ));
                 compiling.await
             }
             () = self.inner.stopping.cancelled() => {
                 interrupt.interrupt("the server is shutting down");
-                compiling.await
+                let _ = compiling.await;
+                return Err(CatalogError::Stopping);
             }
         };
         drop(ends);

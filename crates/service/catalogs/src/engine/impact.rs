@@ -104,7 +104,12 @@ impl Catalogs {
         };
         let before = self.outcome(&node, &before).await?;
         let after = self.outcome(&node, &after).await?;
-        Ok(NodeOutcome::of(&before, &after))
+        // The comparison of large catalogs takes the processor for some time.
+        let comparing = tokio::task::spawn_blocking(move || NodeOutcome::of(&before, &after));
+        comparing.await.map_err(|error| CatalogError::Defect {
+            certname: certname.to_string(),
+            cause: error.to_string(),
+        })
     }
 
     async fn outcome(
@@ -122,6 +127,9 @@ impl Catalogs {
         match compiled.await {
             Ok(compiled) => Ok(Ok(compiled.catalog)),
             Err(CatalogError::Compile(error)) => Ok(Err(error.to_string())),
+            Err(CatalogError::Document { cause, .. }) => {
+                Ok(Err(format!("the catalog cannot be written: {cause}")))
+            }
             Err(error) => Err(error),
         }
     }

@@ -41,11 +41,14 @@ struct OpenPlanCatalogs {
 #[async_trait]
 impl ApplyEnvironment for OpenPlanCatalogs {
     async fn compile(&self, request: CompileRequest) -> Result<Box<RawValue>, String> {
-        let to_text = |document: &CatalogDocument| document.to_text(DocumentForm::Rich);
+        let write = |document: &CatalogDocument| {
+            let text = document.to_text(DocumentForm::Rich)?;
+            Ok(RawValue::from_string(text))
+        };
         let opened = Arc::clone(&self.opened);
         let priority = CompilePriority::Foreground;
-        let compiled = self.catalogs.compile_in(opened, request, priority, to_text);
+        let compiled = self.catalogs.compile_in(opened, request, priority, write);
         let compiled = compiled.await.map_err(|error| error.to_string())?;
-        RawValue::from_string(compiled.catalog).map_err(|error| error.to_string())
+        compiled.catalog.map_err(|error| error.to_string())
     }
 }

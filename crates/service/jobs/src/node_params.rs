@@ -83,7 +83,10 @@ impl CollectedNodeParams {
                 return collected;
             }
         };
-        let asked: Vec<_> = nodes.iter().map(|node| source.of_node(node)).collect();
+        let asked: Vec<_> = nodes
+            .iter()
+            .map(|node| compress_params(&*source, node))
+            .collect();
         let mut found = stream::iter(asked).buffered(NODE_PARAMS_AT_ONCE);
         let mut answered = 0;
         while let Some(params) = found.next().await {
@@ -102,10 +105,8 @@ impl CollectedNodeParams {
         collected
     }
 
-    fn add(&mut self, node: &Certname, found: Result<NodeParamTexts, Value>) {
-        let compressed = found.and_then(|params| {
-            check_size(&params)?;
-            let compressed = CompressedParams::of(&params);
+    fn add(&mut self, node: &Certname, found: Result<CompressedParams, Value>) {
+        let compressed = found.and_then(|compressed| {
             let total = self.total + compressed.0.len();
             if total > NODE_PARAMS_TOTAL_BYTES {
                 return Err(no_space_error(self.total));
@@ -118,6 +119,20 @@ impl CollectedNodeParams {
             Err(error) => drop(self.errors.insert(node.clone(), error)),
         }
     }
+}
+
+/// The parameters of a node, compressed at once: those that wait for the ones before them are small.
+async fn compress_params(
+    source: &dyn OpenNodeParams,
+    node: &Certname,
+) -> Result<CompressedParams, Value> {
+    let params = source.of_node(node).await?;
+    check_size(&params)?;
+    // Compression takes the processor for some time.
+    let compressing = tokio::task::spawn_blocking(move || CompressedParams::of(&params));
+    Ok(compressing
+        .await
+        .expect("compression does not panic, and blocking tasks are not aborted"))
 }
 
 // === impl NodeParams ===
@@ -348,8 +363,9 @@ mod tests {
             total: NODE_PARAMS_TOTAL_BYTES - CompressedParams::of(&texts(&json!("x"))).0.len(),
             ..CollectedNodeParams::default()
         };
-        collected.add(&node("a"), Ok(texts(&json!("x"))));
-        collected.add(&node("b"), Ok(texts(&json!("x"))));
+        for name in ["a", "b"] {
+            collected.add(&node(name), Ok(CompressedParams::of(&texts(&json!("x")))));
+        }
         assert!(collected.params.0.contains_key(&node("a")));
         let msg = collected.errors[&node("b")]["msg"].as_str().unwrap();
         assert!(msg.contains("fewer nodes"), "{msg}");

@@ -3,16 +3,10 @@
 # The common part of the tasks that use the library of Puppet or OpenVox on a node: parameters, a
 # private directory for everything that Puppet writes, modules that came with the task, and errors.
 
-require 'base64'
-require 'fileutils'
 require 'json'
-require 'stringio'
 require 'tmpdir'
-require 'zlib'
 
 module ApplyHelper
-  # Bytes of all files of modules that a task accepts, unpacked.
-  PLUGIN_BYTES_MAX = 256 * 1024 * 1024
   # Settings of puppet.conf that name directories; each is in the private directory.
   DIRECTORIES = %w[confdir vardir codedir logdir rundir publicdir].freeze
 
@@ -31,42 +25,58 @@ module ApplyHelper
     $stdout.reopen($stderr)
     $stdout.sync = true
     result, is_ok = result_of { |params, environment| yield(params, environment) }
-    output.write(JSON.generate(result))
+    output.write(JSON.generate(as_utf8(result)))
     output.flush
     exit!(is_ok ? 0 : 1)
   end
 
+  # The value with texts that JSON can have. Texts of programs and files may have any bytes.
+  def self.as_utf8(value)
+    case value
+    when Hash then value.to_h { |key, inner| [as_utf8(key), as_utf8(inner)] }
+    when Array then value.map { |inner| as_utf8(inner) }
+    when String
+      text = value.encoding == Encoding::BINARY ? value.dup.force_encoding(Encoding::UTF_8) : value
+      text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
+    else value
+    end
+  end
+
   def self.result_of
     params = JSON.parse($stdin.read)
-    require 'puppet'
-    require 'puppet/configurer'
+    return [{ '_error' => NO_PUPPET }, false] unless puppet?
+
     Dir.mktmpdir('puppet-apply-') do |directory|
       environment = start(directory, params)
       scope = { current_environment: environment, loaders: Puppet::Pops::Loaders.new(environment) }
       Puppet.override(scope) { yield(params, environment) }
     end
-  rescue LoadError => e
-    raise unless e.path.to_s.start_with?('puppet')
-
-    [{ '_error' => NO_PUPPET }, false]
-  rescue StandardError => e
+  rescue StandardError, ScriptError => e
     error = { 'kind' => 'bolt/apply-error', 'msg' => e.message, 'details' => { 'class' => e.class.name } }
     [{ '_error' => error }, false]
   end
 
+  # Loads Puppet; false if this Ruby has none.
+  def self.puppet?
+    require 'puppet'
+    require 'puppet/configurer'
+    true
+  rescue LoadError => e
+    raise unless e.path.to_s.start_with?('puppet')
+
+    false
+  end
+
   # Initializes Puppet with settings of its own, and returns an environment with the given modules.
   def self.start(directory, params)
-    modules = File.join(directory, 'modules')
-    FileUtils.mkdir_p(modules)
     Puppet.initialize_settings(DIRECTORIES.flat_map { |name| setting(name, directory) }.compact)
     Puppet[:noop] = params['_noop'] == true
     Puppet[:default_file_terminus] = :file_server
     # Providers of packages and services choose by facts of this node, and there is no server.
     Puppet[:report] = false
     Puppet[:usecacheonfailure] = false
-    unpack(params['plugins'], modules) if params['plugins']
     # A task gets the files of modules in a directory of its own, below which they are as in modules.
-    paths = [params['_installdir'], modules].compact
+    paths = [params['_installdir']].compact
     paths.each { |path| load_directories(path) }
     Puppet::Node::Environment.create(:production, paths)
   end
@@ -84,28 +94,5 @@ module ApplyHelper
     Puppet[:factpath] = [*facts, Puppet[:factpath]].join(File::PATH_SEPARATOR) unless facts.empty?
     external = Dir.glob(File.join(modules, '*', 'facts.d'))
     Facter.search_external(external) unless external.empty?
-  end
-
-  # Unpacks a compressed tar archive, given in Base64, below the directory.
-  def self.unpack(archive, directory)
-    require 'rubygems/package'
-    archive = archive['value'] if archive.is_a?(Hash)
-    stream = Zlib::GzipReader.new(StringIO.new(Base64.decode64(archive)))
-    left = PLUGIN_BYTES_MAX
-    Gem::Package::TarReader.new(stream).each do |entry|
-      next unless entry.file?
-
-      left -= entry.header.size
-      raise "the modules have more than #{PLUGIN_BYTES_MAX} bytes" if left.negative?
-
-      write(entry, File.expand_path(entry.full_name, directory), directory)
-    end
-  end
-
-  def self.write(entry, path, directory)
-    raise "#{entry.full_name} is outside of the modules" unless path.start_with?("#{directory}/")
-
-    FileUtils.mkdir_p(File.dirname(path))
-    File.open(path, 'wb', entry.header.mode & 0o755) { |file| IO.copy_stream(entry, file) }
   end
 end

@@ -60,5 +60,5 @@ ApplyHelper.run do |params, environment|
   Puppet::Util::Log.close(report)
   report.finalize_report
   # As with Puppet's own task for this, resources that failed are in the report: the task succeeded.
-  [shorten(report.to_data_hash), true]
+  [shorten(ApplyHelper.as_utf8(report.to_data_hash)), true]
 end

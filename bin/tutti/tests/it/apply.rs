@@ -380,3 +380,35 @@ fn written(ledger: &PathBuf) -> Vec<String> {
     let text = std::fs::read_to_string(ledger).unwrap();
     text.lines().map(str::to_owned).collect()
 }
+
+/// Runs Ruby code within the common part of the tasks; returns what a node would print.
+fn run_helper(code: &str) -> Value {
+    use std::process::{Command, Stdio};
+    let helper = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../modules/apply_helpers/files/apply_helper.rb"
+    );
+    let program = format!("require '{helper}'; ApplyHelper.run {{ |_, _| {code} }}");
+    let mut command = Command::new("ruby");
+    command.args(["-e", &program]).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"{}").unwrap();
+    let output = child.wait_with_output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_task_returns_json_whatever_a_node_has() {
+    if !has_puppet() {
+        return;
+    }
+    let printed = run_helper(r#"[{ "latin\xe9" => ["caf\xe9".b, "ü", 1, nil] }, true]"#);
+    assert_eq!(
+        printed,
+        json!({"latin\u{fffd}": ["caf\u{fffd}", "ü", 1, null]})
+    );
+    // a library that a provider lacks is not a node without Puppet
+    let printed = run_helper("require 'puppet_x/missing'");
+    let msg = printed["_error"]["msg"].as_str().unwrap();
+    assert!(msg.contains("puppet_x/missing"), "{printed}");
+}

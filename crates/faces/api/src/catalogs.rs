@@ -215,7 +215,8 @@ async fn catalog_failure(api: &SharedApiContext, error: CatalogError) -> ApiFail
         CatalogError::EnvironmentName { .. }
         | CatalogError::Environment { .. }
         | CatalogError::OnlyLive { .. }
-        | CatalogError::ExportsElsewhere { .. } => {
+        | CatalogError::ExportsElsewhere { .. }
+        | CatalogError::ExportsOfPuppetserver { .. } => {
             ApiError::new(kinds::INVALID_ENVIRONMENT, text).into()
         }
         CatalogError::ExportsOfOtherCatalog { .. } => ApiError::new(kinds::VALIDATION, text).into(),

@@ -19,7 +19,7 @@ use super::environment_cache::OpenEnvironment;
 use super::error::CatalogError;
 use super::node_data::CatalogNode;
 use super::queue::CompilePriority;
-use super::slots::CompileSlot;
+use super::slots::{CompileSlot, CompileSlots};
 use super::{CatalogRequest, Catalogs};
 use crate::defaults::QUEUE_TIME_MAX;
 use crate::exports::EmbeddedExports;
@@ -127,7 +127,10 @@ impl Catalogs {
         priority: CompilePriority,
         write: impl FnOnce(&CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
     ) -> Result<WrittenCatalog<T>, CatalogError> {
-        let (slot, waited) = self.wait_for_slot(&opened.environment, priority).await?;
+        let slots = &self.inner.slots;
+        let (slot, waited) = self
+            .wait_for_slot(slots, &opened.environment, priority)
+            .await?;
         let interrupt = Arc::new(CompileInterrupt::default());
         let certname = request.certname.clone();
         let request = self.complete_request(request, &opened, &interrupt);
@@ -179,11 +182,12 @@ impl Catalogs {
     /// Waits for a slot, and returns the time that it took.
     async fn wait_for_slot(
         &self,
+        slots: &CompileSlots,
         environment: &EnvironmentName,
         priority: CompilePriority,
     ) -> Result<(CompileSlot, Duration), CatalogError> {
         let since = Instant::now();
-        let slot = self.inner.slots.acquire(environment, priority);
+        let slot = slots.acquire(environment, priority);
         let slot = tokio::select! {
             slot = tokio::time::timeout(QUEUE_TIME_MAX, slot) => slot,
             () = self.inner.stopping.cancelled() => return Err(CatalogError::Stopping),
@@ -242,6 +246,10 @@ impl Catalogs {
         compiler: ChosenCompiler,
     ) -> Result<CompiledNode, CatalogError> {
         let certname = node.certname.clone();
+        if request.keep_exports {
+            let reason = compiler.reason;
+            return Err(CatalogError::ExportsOfPuppetserver { certname, reason });
+        }
         let Some(puppetserver) = &self.inner.settings.puppetserver else {
             return Err(CatalogError::NoPuppetserver { certname });
         };
@@ -249,7 +257,10 @@ impl Catalogs {
             let reason = compiler.reason;
             return Err(CatalogError::OnlyLive { certname, reason });
         }
-        let (slot, waited) = self.wait_for_slot(environment, request.priority).await?;
+        let slots = &self.inner.puppetserver_slots;
+        let (slot, waited) = self
+            .wait_for_slot(slots, environment, request.priority)
+            .await?;
         let question = CatalogQuestion {
             certname: certname.to_string(),
             environment: environment.to_string(),

@@ -82,6 +82,10 @@ pub enum CatalogError {
         certname: Certname,
         environment: EnvironmentName,
     },
+    #[error(
+        "the exported resources of {certname} are not kept here: a puppetserver compiles it ({reason})"
+    )]
+    ExportsOfPuppetserver { certname: Certname, reason: String },
     #[error("{}", chain(.0))]
     KeepExports(#[source] KeepExportsError),
     /// A defect of this program.

@@ -123,6 +123,9 @@ struct CatalogsInner {
     /// Code that versions with equal files share.
     shared_units: Arc<SharedUnits>,
     slots: CompileSlots,
+    /// Requests to the puppetserver, which use no core of this machine: a slow one delays no
+    /// compilation here.
+    puppetserver_slots: CompileSlots,
     compilations: TaskTracker,
     stopping: CancellationToken,
 }
@@ -164,6 +167,7 @@ impl Catalogs {
                 environments: EnvironmentCache::new(OPEN_VERSIONS_MAX),
                 shared_units: Arc::default(),
                 slots: CompileSlots::new(bounds),
+                puppetserver_slots: CompileSlots::new(bounds),
                 compilations: TaskTracker::new(),
                 stopping: CancellationToken::new(),
             }),
@@ -287,7 +291,9 @@ impl Catalogs {
     /// Numbers of waiting and of running compilations.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
-        self.inner.slots.counts()
+        let (waiting, running) = self.inner.slots.counts();
+        let (waiting_there, running_there) = self.inner.puppetserver_slots.counts();
+        (waiting + waiting_there, running + running_there)
     }
 
     /// Interrupts the compilations and waits until they have ended. Later requests are refused.

@@ -197,6 +197,12 @@ async fn a_node_of_the_puppetserver_is_not_compiled_here() {
         error.to_string().contains("names no [puppetserver]"),
         "{error}"
     );
+    let keeping = CatalogRequest {
+        keep_exports: true,
+        ..request("n1")
+    };
+    let error = world.catalogs.compile(keeping).await.unwrap_err();
+    assert!(error.to_string().contains("uses termini"), "{error}");
     world.compile("n2").await.unwrap();
 }
 

@@ -41,15 +41,16 @@ pub const EXPORTED_RESOURCES_MAX: usize = 100_000;
 /// call of Ruby code 30 s; a compilation that calls Ruby code again and again ends here.
 pub const COMPILE_TIME_MAX: Duration = Duration::from_secs(120);
 
-/// Time that a compilation waits for a slot: a fleet of 1,000 nodes with catalogs of 100 ms that asks at
-/// once has its turn within 50 s on two cores.
+/// Time that a compilation waits for a slot: 400 catalogs of 100 ms have their turn within 20 s on two
+/// cores, and within 60 s if they need Ruby.
 pub const QUEUE_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// Compilations that wait for a slot. Each holds the facts of its node, 20 to 100 kB: 100 MB at most.
-pub const COMPILES_WAITING_MAX: usize = 1_000;
+/// Compilations that wait for a slot. Each holds the facts of its node, as JSON and as values: five times
+/// 20 to 100 kB, so 200 MB at most; a fleet whose facts all have the largest size, 1 MiB, takes 2 GB.
+pub const COMPILES_WAITING_MAX: usize = 400;
 
 /// Compilations that wait for one environment: half of the queue, so that others have room.
-pub const COMPILES_WAITING_EACH_MAX: usize = 500;
+pub const COMPILES_WAITING_EACH_MAX: usize = 200;
 
 /// Versions that are kept ready to compile. Each takes up to 60 MB for an environment of 100 modules:
 /// 600 MB. Ruby workers keep as many versions.

@@ -53,7 +53,7 @@ pub(crate) fn start(
             .unwrap_or(defaults.concurrent_compiles),
         time_max: section.time_max(),
         ruby: match section.ruby {
-            true => Some(ruby_workers(&section.ruby_user)?),
+            true => Some(ruby_workers(config)?),
             false => None,
         },
         choices: section.choices(),
@@ -66,14 +66,16 @@ pub(crate) fn start(
     Ok(Catalogs::new(settings, code, classifier.clone()))
 }
 
-/// Ruby workers, which have a user of their own if this process is root's.
-fn ruby_workers(user: &str) -> Result<RubyWorkers> {
+/// Ruby workers, which have a user of their own if this process is root's, and cannot open the files with
+/// secrets of this server.
+fn ruby_workers(config: &Config) -> Result<RubyWorkers> {
     let user = match rustix::process::geteuid().is_root() {
-        true => Some(RubyUser::find(user).context("catalogs.ruby_user")?),
+        true => Some(RubyUser::find(&config.catalogs.ruby_user).context("catalogs.ruby_user")?),
         false => None,
     };
     Ok(RubyWorkers::new(RubyWorkerSettings {
         user,
+        hidden_paths: config.secret_paths(),
         ..RubyWorkerSettings::default()
     }))
 }

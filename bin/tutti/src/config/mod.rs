@@ -49,6 +49,9 @@ pub(crate) const DEFAULT_PATH: &str = "/etc/tutti/tutti.toml";
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
+    /// Path of the file itself.
+    #[serde(skip)]
+    pub file: PathBuf,
     /// The server's own name: the CN of its certificate and the host that agents connect to.
     pub certname: String,
     /// Directory of the state: database, CA, keys, blobs.
@@ -120,6 +123,7 @@ impl Config {
             what,
         })?;
         config.resolve(path.parent().unwrap_or(Path::new(".")));
+        path.clone_into(&mut config.file);
         Ok(config)
     }
 
@@ -128,6 +132,21 @@ impl Config {
             .dir
             .clone()
             .unwrap_or_else(|| self.data_dir.join("ca"))
+    }
+
+    /// Files and directories with secrets of this server, which code of environments must not read.
+    pub(crate) fn secret_paths(&self) -> Vec<PathBuf> {
+        let mut paths = vec![self.file.clone(), self.data_dir.clone(), self.ca_dir()];
+        paths.push(self.tls_files().key);
+        paths.extend(self.code.webhook_secret_file.clone());
+        paths.extend(self.code.r10k_config.clone());
+        let statuses = self.code.commit_statuses.values();
+        paths.extend(statuses.map(|it| it.token_file.clone()));
+        paths.extend(self.puppetdb.as_ref().and_then(|it| it.key.clone()));
+        paths.extend(self.puppetserver.as_ref().and_then(|it| it.key.clone()));
+        let mut directories = self.directories.clone();
+        paths.extend(directories.paths().into_iter().map(|it| it.clone()));
+        paths
     }
 
     pub(crate) fn store_url(&self) -> String {

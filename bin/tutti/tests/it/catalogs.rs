@@ -22,11 +22,11 @@ async fn tutti(world: &World, arguments: &[&str]) -> (i32, String, String) {
     (code, text(&output.stdout), text(&output.stderr))
 }
 
-async fn wait_for_facts(world: &World) {
+async fn wait_for_facts_of(world: &World, number: usize) {
     world::until("the agents reported facts", || async {
         let nodes = world.client.get("/pdb/query/v4/inventory").await;
         let nodes = nodes.unwrap_or_default();
-        nodes.as_array().is_some_and(|it| it.len() == NODES.len())
+        nodes.as_array().is_some_and(|it| it.len() == number)
     })
     .await;
 }
@@ -36,7 +36,7 @@ async fn the_impact_of_a_version_is_known_before_it_goes_live() {
     let (world, control) = start_with(&NODES, "").await;
     commit(&control, "notify { 'old': message => $facts['kernel'] }");
     let live = world.deploy().await["version"].as_str().unwrap().to_owned();
-    wait_for_facts(&world).await;
+    wait_for_facts_of(&world, NODES.len()).await;
     let manifest = "
         if $trusted['certname'] == 'node1.test' { fail('not here') }
         notify { 'new': message => $facts['kernel'] }";
@@ -95,5 +95,39 @@ async fn the_impact_of_a_version_is_known_before_it_goes_live() {
     let (code, output, errors) = tutti(&world, &compile).await;
     assert_eq!((code, output.as_str()), (1, ""));
     assert!(errors.starts_with("error: Evaluation Error: "), "{errors}");
+    world.stop().await;
+}
+
+/// A function in Ruby runs as another user than root, and cannot read the keys of the server.
+#[tokio::test]
+async fn code_in_ruby_cannot_read_the_keys_of_the_server() {
+    if !std::path::Path::new("/usr/bin/puppet").exists() {
+        println!("skipped: there is no Puppet on this machine");
+        return;
+    }
+    let (world, control) = start_with(&NODES[..1], "").await;
+    // the other user must be able to read the code
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(world.root(), mode).unwrap();
+    let key = world.installation.data_dir().join("seal.key");
+    assert!(key.exists());
+    let function = format!(
+        "Puppet::Functions.create_function(:'site::look') do\n  def look\n    [Process.uid, begin; \
+         File.read('{}'); rescue SystemCallError => e; e.class.name; end].inspect\n  end\nend\n",
+        key.display()
+    );
+    let path = "modules/site/lib/puppet/functions/site/look.rb";
+    control.write(path, &function);
+    commit(&control, "notify { site::look(): }");
+    world.deploy().await;
+    wait_for_facts_of(&world, 1).await;
+    let compile = ["catalog", "compile", NODES[0], "--on-server", "--why"];
+    let (code, output, errors) = tutti(&world, &compile).await;
+    assert_eq!(code, 0, "{errors}");
+    assert!(
+        output.contains("notify { '[65534, \"Errno::EACCES\"]': }"),
+        "{output}"
+    );
+    assert!(errors.contains("site::look: 1 calls"), "{errors}");
     world.stop().await;
 }

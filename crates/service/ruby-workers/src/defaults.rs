@@ -40,6 +40,10 @@ pub(crate) const OUTPUT_TAIL_MAX: usize = 2048;
 /// Bytes read at once.
 pub(crate) const READ_SIZE: usize = 64 * 1024;
 
+/// Files and directories beside hidden ones, which are listed for the kernel one by one. The directories on
+/// the way from the root to the server's data have some hundred entries.
+pub(crate) const VISIBLE_PATHS_MAX: usize = 10_000;
+
 /// Functions and templates that the process of an environment loads before it forks.
 pub(crate) const PRELOADED_MAX: usize = 1000;
 

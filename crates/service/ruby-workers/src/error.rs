@@ -8,6 +8,7 @@ use std::time::Duration;
 use pcore::RichDataError;
 
 use crate::callbacks::RubyAbort;
+use crate::hidden_files::HideFilesError;
 
 /// A process for Ruby code cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,8 @@ pub enum RubyWorkerError {
          openvox-agent (on Debian and Ubuntu also puppet), or set the directory of puppet.rb"
     )]
     LibraryMissing { ruby: PathBuf, message: String },
+    #[error("Ruby code cannot be kept from the files of this server: {0}")]
+    HideFiles(HideFilesError),
     #[error("{ruby} cannot be started: {source}")]
     Start { ruby: PathBuf, source: io::Error },
     #[error("the Ruby process of environment {environment} ended while it started: {message}")]

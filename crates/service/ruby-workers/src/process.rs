@@ -7,11 +7,14 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value as Json, json};
 
+use crate::environment::RubyEnvironment;
 use crate::error::RubyWorkerError;
+use crate::hidden_files::hide_files;
 use crate::settings::RubyWorkerSettings;
 
 /// The program that `ruby` is started with; it reads [`scripts`].
@@ -37,6 +40,7 @@ pub(crate) fn scripts() -> Json {
 /// Starts the interpreter; gives it with this process's end of the socket.
 pub(crate) fn start_ruby(
     settings: &RubyWorkerSettings,
+    environment: &RubyEnvironment,
 ) -> Result<(Child, UnixStream), RubyWorkerError> {
     let failed = |source: io::Error| RubyWorkerError::Start {
         ruby: settings.ruby.clone(),
@@ -61,7 +65,7 @@ pub(crate) fn start_ruby(
         command.uid(user.uid).gid(user.gid);
     }
     command.arg("-e").arg(BOOT);
-    match command.spawn() {
+    match spawn_restricted(&mut command, settings, environment)? {
         Ok(child) => Ok((child, own)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(RubyWorkerError::NotInstalled {
@@ -69,5 +73,31 @@ pub(crate) fn start_ruby(
             })
         }
         Err(error) => Err(failed(error)),
+    }
+}
+
+/// Starts the program. Files are hidden from it by a thread that restricts itself and starts it, because a
+/// restriction of a thread holds for good.
+fn spawn_restricted(
+    command: &mut Command,
+    settings: &RubyWorkerSettings,
+    environment: &RubyEnvironment,
+) -> Result<io::Result<Child>, RubyWorkerError> {
+    if settings.hidden_paths.is_empty() {
+        return Ok(command.spawn());
+    }
+    let modules = environment.module_directories.iter();
+    let mut except: Vec<&Path> = modules.map(PathBuf::as_path).collect();
+    except.push(&environment.directory);
+    let restricted = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            hide_files(&settings.hidden_paths, &except)?;
+            Ok(command.spawn())
+        });
+        thread.join()
+    });
+    match restricted {
+        Ok(started) => started.map_err(RubyWorkerError::HideFiles),
+        Err(panic) => std::panic::resume_unwind(panic),
     }
 }

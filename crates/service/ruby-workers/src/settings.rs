@@ -36,6 +36,9 @@ pub struct RubyWorkerSettings {
     pub frame_max_bytes: usize,
     /// User of the processes; `None` for the user of this process.
     pub user: Option<RubyUser>,
+    /// Files and directories that Ruby code cannot open, except those of its own environment. Without
+    /// effect on kernels without Landlock (before Linux 5.13).
+    pub hidden_paths: Vec<PathBuf>,
     /// Settings of Puppet that functions may read, such as `confdir` and `strict`, as name and value.
     pub puppet_settings: Vec<(String, String)>,
 }
@@ -95,6 +98,7 @@ impl Default for RubyWorkerSettings {
             output_max_bytes: OUTPUT_MAX,
             frame_max_bytes: FRAME_MAX,
             user: None,
+            hidden_paths: Vec::new(),
             puppet_settings: Vec::new(),
         }
     }

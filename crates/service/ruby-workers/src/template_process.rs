@@ -72,7 +72,7 @@ impl TemplateProcess {
         settings: &RubyWorkerSettings,
         environment: &RubyEnvironment,
     ) -> Result<Self, RubyWorkerError> {
-        let (child, socket) = start_ruby(settings)?;
+        let (child, socket) = start_ruby(settings, environment)?;
         let channel = Channel::new(socket, None, FRAME_MAX);
         let mut process = match channel {
             Ok(channel) => Self {

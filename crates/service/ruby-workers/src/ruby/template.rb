@@ -52,6 +52,10 @@ module TuttiWorker
     end
 
     def setup(message)
+      directory = message['directory']
+      unless File.readable?(directory)
+        raise "the user with uid #{Process.uid} cannot read #{directory}; let it, or run Ruby as another user (catalogs.ruby_user)"
+      end
       settings = message['settings'].map { |name, value| "--#{name}=#{value}" }
       Puppet.initialize_settings(settings, false)
       Puppet.settings.preferred_run_mode = :master

@@ -5,6 +5,7 @@ mod bounds;
 mod callbacks;
 mod fixture;
 mod functions;
+mod hidden_files;
 mod hiera;
 mod hostile;
 mod isolation;

@@ -157,7 +157,8 @@ async fn a_tree_that_keeps_forking_is_ended() {
 #[tokio::test]
 async fn an_action_that_takes_too_long_is_ended_and_says_so() {
     let node = Node::start_with(|config, _| {
-        config.action_timeout = Some(Duration::from_millis(100));
+        // long enough for a shell to start on a busy machine
+        config.action_timeout = Some(Duration::from_secs(2));
     })
     .await;
     node.blocking(

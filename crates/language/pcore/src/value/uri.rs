@@ -415,3 +415,17 @@ fn ruby_dump(text: &str) -> String {
     }
     dumped
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Uri;
+
+    /// As Ruby 3.2 does, which the packages of Puppet 8 and OpenVox 8 have. Ruby 3.1.2 loses the empty host and
+    /// gives `http:/x`, so real Puppet on Debian 12 is no oracle for it.
+    #[test]
+    fn an_empty_host_is_kept() {
+        for text in ["http:///x", "file:///x"] {
+            assert_eq!(Uri::parse(text).unwrap().to_string(), text);
+        }
+    }
+}

@@ -69,7 +69,10 @@ async fn a_revoked_agent_is_cut_and_does_not_come_back() {
     assert_eq!(world.client.connected_names().await.unwrap(), [NODES[1]]);
     tries_in_vain(&world.agents[NODES[0]], "not connected; next attempt").await;
     world.agents.remove(NODES[0]).unwrap().stop().await.unwrap();
-    world.start_agent(NODES[0], "").await;
+    // Quick attempts: the delay between them grows to minutes otherwise.
+    world
+        .start_agent(NODES[0], "reconnect-max-delay : 1\n")
+        .await;
     tries_in_vain(&world.agents[NODES[0]], "not connected; next attempt").await;
     assert_eq!(world.client.connected_names().await.unwrap(), [NODES[1]]);
     let now = world.client.get(&other).await.unwrap()["timestamp"].clone();

@@ -11,7 +11,7 @@ use environments::CodeReader;
 use inventory::Inventory;
 use pcore::{Hash, Value};
 use pki::seal::SealKey;
-use ruby_workers::{RubyUser, RubyWorkerSettings, RubyWorkers};
+use ruby_workers::{HiddenPaths, RubyUser, RubyWorkerSettings, RubyWorkers};
 use store::Store;
 use tokio::runtime::Handle;
 
@@ -43,6 +43,10 @@ pub(crate) fn start(
             (Arc::new(exports), None)
         }
     };
+    let hidden_paths = HiddenPaths {
+        hidden: config.secret_paths(),
+        except: vec![shipped_modules.clone()],
+    };
     let queries = InventoryQueries::new(inventory.clone(), runtime);
     let settings = CatalogSettings {
         codedir: config.code.codedir.clone(),
@@ -53,9 +57,10 @@ pub(crate) fn start(
             .unwrap_or(defaults.concurrent_compiles),
         time_max: section.time_max(),
         ruby: match section.ruby {
-            true => Some(ruby_workers(config)?),
+            true => Some(ruby_workers(config, &hidden_paths)?),
             false => None,
         },
+        hidden_paths,
         choices: section.choices(),
         puppetserver: puppetserver(config)?,
         server_facts: server_facts(&config.certname),
@@ -68,14 +73,14 @@ pub(crate) fn start(
 
 /// Ruby workers, which have a user of their own if this process is root's, and cannot open the files with
 /// secrets of this server.
-fn ruby_workers(config: &Config) -> Result<RubyWorkers> {
+fn ruby_workers(config: &Config, hidden_paths: &HiddenPaths) -> Result<RubyWorkers> {
     let user = match rustix::process::geteuid().is_root() {
         true => Some(RubyUser::find(&config.catalogs.ruby_user).context("catalogs.ruby_user")?),
         false => None,
     };
     Ok(RubyWorkers::new(RubyWorkerSettings {
         user,
-        hidden_paths: config.secret_paths(),
+        hidden_paths: hidden_paths.clone(),
         ..RubyWorkerSettings::default()
     }))
 }

@@ -11,7 +11,7 @@ use compiler::{
 };
 use evaluator::CollectorQuery;
 use pcore::{Hash, Value};
-use ruby_workers::{RubyWorkerSettings, RubyWorkers};
+use ruby_workers::{HiddenPaths, RubyWorkerSettings, RubyWorkers};
 use serde_json::{Map, Value as Json, json};
 
 use crate::catalog_cases::{CatalogAnswer, CatalogCase, CatalogNode, with_fixed_paths};
@@ -92,6 +92,7 @@ pub fn environment_of(root: &Path, has_storeconfigs: bool) -> Result<CompilerEnv
         ruby: Some(workers().clone()),
         storeconfigs: has_storeconfigs,
         shared_units: None,
+        hidden_paths: HiddenPaths::default(),
     }))
 }
 

@@ -98,9 +98,10 @@ async fn the_impact_of_a_version_is_known_before_it_goes_live() {
     world.stop().await;
 }
 
-/// A function in Ruby runs as another user than root, and cannot read the keys of the server.
+/// A function in Ruby runs as another user than root. Neither it nor a manifest can read the keys of the
+/// server.
 #[tokio::test]
-async fn code_in_ruby_cannot_read_the_keys_of_the_server() {
+async fn code_cannot_read_the_keys_of_the_server() {
     if !std::path::Path::new("/usr/bin/puppet").exists() {
         println!("skipped: there is no Puppet on this machine");
         return;
@@ -129,5 +130,21 @@ async fn code_in_ruby_cannot_read_the_keys_of_the_server() {
         "{output}"
     );
     assert!(errors.contains("site::look: 1 calls"), "{errors}");
+    // nor does a manifest, though the modulepath names the directory above
+    let root = world.root().display();
+    control.write(
+        "environment.conf",
+        &format!("modulepath = modules:{root}\n"),
+    );
+    let key = world.installation.data_dir().join("ca/ca_key.pem");
+    assert!(key.exists());
+    commit(
+        &control,
+        &format!("notify {{ file('{}'): }}", key.display()),
+    );
+    world.deploy().await;
+    let (code, output, errors) = tutti(&world, &compile).await;
+    assert_eq!((code, output.as_str()), (1, ""));
+    assert!(errors.contains("belongs to this server"), "{errors}");
     world.stop().await;
 }

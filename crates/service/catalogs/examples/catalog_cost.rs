@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use catalogs::{CompilerOptions, EnvironmentOnDisk};
 use compiler::{CompileRequest, CompilerEnvironment, DocumentForm, RubyCalls};
 use pcore::{Hash, Value};
-use ruby_workers::{RubyWorkerSettings, RubyWorkers};
+use ruby_workers::{HiddenPaths, RubyWorkerSettings, RubyWorkers};
 
 const ROUNDS: usize = 30;
 
@@ -78,6 +78,7 @@ fn measure(directory: &Path, node: &str, facts: Hash, rounds: usize) -> Result<(
         ruby: Some(RubyWorkers::new(RubyWorkerSettings::default())),
         storeconfigs: false,
         shared_units: None,
+        hidden_paths: HiddenPaths::default(),
     });
     let (resources, mut ruby_calls) = compile(&environment, &request)?;
     let cold = since.elapsed();

@@ -1,4 +1,4 @@
-//! Files of the server that Ruby code cannot open: [`hide_files`].
+//! Files of the server that code of environments cannot open: [`HiddenPaths`].
 //!
 //! Landlock allows what is listed, so everything beside the hidden paths is listed. Ruby code that has
 //! the user of the server is kept from its keys in this way, and from the memory of its process.
@@ -18,6 +18,30 @@ use landlock::{
 
 use crate::defaults::VISIBLE_PATHS_MAX;
 
+/// Files and directories with secrets of the server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HiddenPaths {
+    /// Paths that code of environments cannot open, with everything below them.
+    pub hidden: Vec<PathBuf>,
+    /// Directories below hidden ones that it can open, such as modules of the server. They are never taken
+    /// from an environment, which could name a hidden directory.
+    pub except: Vec<PathBuf>,
+}
+
+impl HiddenPaths {
+    /// True if an environment in the directory `environment` may not open a file. `file` is its real path.
+    #[must_use]
+    pub fn hides(&self, file: &Path, environment: &Path) -> bool {
+        let is_below = |directory: &Path| {
+            let real = directory.canonicalize();
+            real.is_ok_and(|directory| file.starts_with(directory))
+        };
+        self.hidden.iter().any(|it| is_below(it))
+            && !is_below(environment)
+            && !self.except.iter().any(|it| is_below(it))
+    }
+}
+
 /// The rights that are restricted; older kernels know some of them.
 const RIGHTS: ABI = ABI::V3;
 
@@ -32,10 +56,11 @@ pub enum HideFilesError {
     Kernel(#[from] RulesetError),
 }
 
-/// Hides files from the current thread, and from the programs that it starts. `except` are readable
-/// though they lie below hidden ones. Kernels without Landlock hide nothing.
-pub(crate) fn hide_files(hidden: &[PathBuf], except: &[&Path]) -> Result<(), HideFilesError> {
-    let hidden: BTreeSet<PathBuf> = hidden
+/// Hides files from the current thread, and from the programs that it starts, which run code of the
+/// environment in this directory. Kernels without Landlock hide nothing.
+pub(crate) fn hide_files(paths: &HiddenPaths, environment: &Path) -> Result<(), HideFilesError> {
+    let hidden: BTreeSet<PathBuf> = paths
+        .hidden
         .iter()
         .filter_map(|it| it.canonicalize().ok())
         .collect();
@@ -47,7 +72,8 @@ pub(crate) fn hide_files(hidden: &[PathBuf], except: &[&Path]) -> Result<(), Hid
     for path in &visible {
         rules = allow(rules, path, all)?;
     }
-    for path in except {
+    let except = paths.except.iter().map(PathBuf::as_path);
+    for path in except.chain([environment]) {
         rules = allow(rules, path, AccessFs::from_read(RIGHTS))?;
     }
     rules.restrict_self()?;

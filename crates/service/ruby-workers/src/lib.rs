@@ -30,7 +30,7 @@ pub use callbacks::{RubyAbort, RubyCallbackError, RubyCallbacks, RubyVariable};
 pub use environment::RubyEnvironment;
 pub use error::{RubyCallError, RubyException, RubyWorkerError};
 pub use function_files::{RubyFunctionApi, RubyFunctionFile, list_ruby_functions};
-pub use hidden_files::HideFilesError;
+pub use hidden_files::{HiddenPaths, HideFilesError};
 pub use pool::RubyWorkers;
 pub use protocol::{
     RubyBlock, RubyBlockShape, RubyFunctionDescription, RubyHieraCall, RubyResourceType,

@@ -7,7 +7,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value as Json, json};
@@ -83,15 +82,12 @@ fn spawn_restricted(
     settings: &RubyWorkerSettings,
     environment: &RubyEnvironment,
 ) -> Result<io::Result<Child>, RubyWorkerError> {
-    if settings.hidden_paths.is_empty() {
+    if settings.hidden_paths.hidden.is_empty() {
         return Ok(command.spawn());
     }
-    let modules = environment.module_directories.iter();
-    let mut except: Vec<&Path> = modules.map(PathBuf::as_path).collect();
-    except.push(&environment.directory);
     let restricted = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            hide_files(&settings.hidden_paths, &except)?;
+            hide_files(&settings.hidden_paths, &environment.directory)?;
             Ok(command.spawn())
         });
         thread.join()

@@ -9,6 +9,7 @@ use crate::defaults::{
     CALL_TIME_MAX, ENVIRONMENTS_MAX, FRAME_MAX, MEMORY_MAX, OUTPUT_MAX, PROCESSES_MAX,
     START_TIME_MAX,
 };
+use crate::hidden_files::HiddenPaths;
 
 /// Interpreters in order of preference: those of the vendors' packages have their own Puppet.
 const INTERPRETERS: [&str; 2] = ["/opt/puppetlabs/puppet/bin/ruby", "/usr/bin/ruby"];
@@ -36,9 +37,9 @@ pub struct RubyWorkerSettings {
     pub frame_max_bytes: usize,
     /// User of the processes; `None` for the user of this process.
     pub user: Option<RubyUser>,
-    /// Files and directories that Ruby code cannot open, except those of its own environment. Without
-    /// effect on kernels without Landlock (before Linux 5.13).
-    pub hidden_paths: Vec<PathBuf>,
+    /// Files that Ruby code cannot open, except those of its own environment. Without effect on kernels
+    /// without Landlock (before Linux 5.13).
+    pub hidden_paths: HiddenPaths,
     /// Settings of Puppet that functions may read, such as `confdir` and `strict`, as name and value.
     pub puppet_settings: Vec<(String, String)>,
 }
@@ -98,7 +99,7 @@ impl Default for RubyWorkerSettings {
             output_max_bytes: OUTPUT_MAX,
             frame_max_bytes: FRAME_MAX,
             user: None,
-            hidden_paths: Vec::new(),
+            hidden_paths: HiddenPaths::default(),
             puppet_settings: Vec::new(),
         }
     }

@@ -9,7 +9,7 @@ use compiler::{
     DocumentForm,
 };
 use pcore::{Hash, Value};
-use ruby_workers::{RubyWorkerSettings, RubyWorkers};
+use ruby_workers::{HiddenPaths, RubyWorkerSettings, RubyWorkers};
 use serde_json::{Map, Value as Json};
 
 use super::client_certificate::ClientCertificateOptions;
@@ -136,6 +136,7 @@ impl LocalCompiler {
             ruby,
             storeconfigs: puppetdb.is_some(),
             shared_units: None,
+            hidden_paths: HiddenPaths::default(),
         };
         Ok(Self {
             environment: on_disk.into_compiler(options),

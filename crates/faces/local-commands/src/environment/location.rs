@@ -125,6 +125,8 @@ impl EnvironmentLocation {
 fn failure(error: EnvironmentReadError) -> CommandFailure {
     match error {
         EnvironmentReadError::Io { path, source } => CommandFailure::Read { path, source },
+        // this program hides nothing from the environments of its user
+        error @ EnvironmentReadError::Hidden { .. } => CommandFailure::Usage(error.to_string()),
         EnvironmentReadError::TooLarge { path, .. } => CommandFailure::Content {
             place: path.display().to_string(),
             what: "it is too large".to_owned(),

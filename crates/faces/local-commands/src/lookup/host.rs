@@ -13,6 +13,7 @@ use pcore::{Type, Value};
 
 use catalogs::{EnvironmentFiles, EnvironmentOnDisk};
 use cli::terminal;
+use ruby_workers::HiddenPaths;
 
 /// Files of an environment, and the lookups in it.
 pub(crate) struct LocalHost {
@@ -34,7 +35,7 @@ impl LocalHost {
             strict_variables: true,
         };
         Self {
-            site: EnvironmentFiles::from_environment(environment),
+            site: EnvironmentFiles::new(environment, HiddenPaths::default()),
             lookup: Lookup::new(options, cache),
         }
     }

@@ -27,7 +27,7 @@ use environments::{CodeReader, CodeVersion, EnvironmentName};
 use evaluator::SharedUnits;
 use pcore::Hash;
 use pcp::Certname;
-use ruby_workers::RubyWorkers;
+use ruby_workers::{HiddenPaths, RubyWorkers};
 use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -62,6 +62,8 @@ pub struct CatalogSettings {
     pub concurrent_compiles: usize,
     /// Time of one compilation, without its time in the queue.
     pub time_max: Duration,
+    /// Files of the server that code of environments cannot read.
+    pub hidden_paths: HiddenPaths,
     /// Ruby for functions, templates and types; `None` refuses them.
     pub ruby: Option<RubyWorkers>,
     pub choices: CompilerChoices,
@@ -97,6 +99,7 @@ impl Default for CatalogSettings {
             codedir,
             concurrent_compiles: std::thread::available_parallelism().map_or(1, usize::from),
             time_max: COMPILE_TIME_MAX,
+            hidden_paths: HiddenPaths::default(),
             ruby: None,
             choices: CompilerChoices::default(),
             puppetserver: None,
@@ -342,6 +345,7 @@ impl CatalogsInner {
             ruby: settings.ruby.clone(),
             storeconfigs: settings.exports.is_some(),
             shared_units: Some(Arc::clone(&self.shared_units)),
+            hidden_paths: settings.hidden_paths.clone(),
         };
         Ok(OpenEnvironment {
             environment,

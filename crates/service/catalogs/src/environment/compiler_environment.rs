@@ -7,7 +7,7 @@ use std::sync::Arc;
 use compiler::{CompilerEnvironment, EnvironmentSettings, RubyProvider};
 use evaluator::SharedUnits;
 use lookup::HieraSettings;
-use ruby_workers::{RubyEnvironment, RubyWorkers};
+use ruby_workers::{HiddenPaths, RubyEnvironment, RubyWorkers};
 
 use super::{EnvironmentFiles, EnvironmentOnDisk};
 use crate::ruby::RubyWorkerProvider;
@@ -23,13 +23,21 @@ pub struct CompilerOptions {
     pub storeconfigs: bool,
     /// Code that environments with equal files share; `None` to share none.
     pub shared_units: Option<Arc<SharedUnits>>,
+    /// Files of the server that no path of the environment may lead to.
+    pub hidden_paths: HiddenPaths,
 }
 
 impl EnvironmentOnDisk {
     /// The environment, ready for compilations. Its files are read when a compilation needs them.
     #[must_use]
     pub fn into_compiler(self, options: CompilerOptions) -> CompilerEnvironment {
-        let CompilerOptions { version, ruby, .. } = options;
+        let CompilerOptions {
+            version,
+            ruby,
+            storeconfigs,
+            shared_units,
+            hidden_paths,
+        } = options;
         let ruby = ruby.map(|workers| {
             let environment = RubyEnvironment {
                 name: self.name.clone(),
@@ -48,10 +56,13 @@ impl EnvironmentOnDisk {
                 strict: true,
             },
             settings: Vec::new(),
-            storeconfigs: options.storeconfigs,
+            storeconfigs,
             ruby,
-            shared_units: options.shared_units,
+            shared_units,
         };
-        CompilerEnvironment::new(settings, Box::new(EnvironmentFiles::from_environment(self)))
+        CompilerEnvironment::new(
+            settings,
+            Box::new(EnvironmentFiles::new(self, hidden_paths)),
+        )
     }
 }

@@ -7,24 +7,38 @@ use std::sync::Arc;
 
 use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 use lookup::{DirectoryEntry, FileIdentity, HostError, LookupFiles};
+use ruby_workers::HiddenPaths;
 use zeroize::Zeroizing;
 
 use super::EnvironmentOnDisk;
-use super::text_file::{EnvironmentReadError, read_if_exists, read_limited};
+use super::text_file::{EnvironmentReadError, read_unless_hidden};
 
 const NANOSECONDS: i128 = 1_000_000_000;
 
-/// Reads the files of an environment at each call.
+/// Reads the files of an environment at each call, except those that are hidden from it.
 #[derive(Debug)]
 pub struct EnvironmentFiles {
     pub(super) environment: EnvironmentOnDisk,
+    hidden_paths: HiddenPaths,
 }
 
 impl EnvironmentFiles {
     /// The files of an environment; none of them is read yet.
     #[must_use]
-    pub fn from_environment(environment: EnvironmentOnDisk) -> Self {
-        Self { environment }
+    pub fn new(environment: EnvironmentOnDisk, hidden_paths: HiddenPaths) -> Self {
+        Self {
+            environment,
+            hidden_paths,
+        }
+    }
+
+    /// Reads a text file that code or a setting of the environment names.
+    pub(super) fn read_text(&self, path: &Path) -> Result<String, EnvironmentReadError> {
+        read_unless_hidden(path, |real| self.hides(real))
+    }
+
+    fn hides(&self, real: &Path) -> bool {
+        self.hidden_paths.hides(real, &self.environment.root)
     }
 
     /// Name of the environment.
@@ -47,10 +61,14 @@ impl LookupFiles for EnvironmentFiles {
     }
 
     fn read(&self, path: &Path) -> Result<String, HostError> {
-        read_limited(path).map_err(|failure| HostError(failure.into()))
+        self.read_text(path)
+            .map_err(|failure| HostError(failure.into()))
     }
 
     fn entries(&self, directory: &Path) -> Vec<DirectoryEntry> {
+        if directory.canonicalize().is_ok_and(|real| self.hides(&real)) {
+            return Vec::new();
+        }
         let Ok(entries) = std::fs::read_dir(directory) else {
             return Vec::new();
         };
@@ -79,7 +97,7 @@ impl LookupFiles for EnvironmentFiles {
 impl CodeSource for EnvironmentFiles {
     fn module(&self, name: &str) -> Option<CodeModule> {
         let root = self.module_root(name)?;
-        let metadata = read_if_exists(&root.join("metadata.json")).ok().flatten();
+        let metadata = self.read_text(&root.join("metadata.json")).ok();
         Some(CodeModule {
             name: name.into(),
             path: root.to_string_lossy().into(),
@@ -112,7 +130,7 @@ impl CodeSource for EnvironmentFiles {
         let Some(path) = root.map(|root| root.join(path)) else {
             return Ok(None);
         };
-        match read_limited(&path) {
+        match self.read_text(&path) {
             Ok(text) => Ok(Some(SourceFile {
                 path: path.to_string_lossy().into(),
                 bytes: text.into_bytes().into(),
@@ -145,18 +163,21 @@ fn dependencies(metadata: &str) -> Option<Vec<Arc<str>>> {
 mod tests {
     use evaluator::{CodeOwner, CodeSource as _};
 
+    use ruby_workers::HiddenPaths;
+
     use super::{EnvironmentFiles, EnvironmentOnDisk};
 
     #[test]
     fn a_path_that_leads_out_of_its_owner_is_no_file() {
         // the root is a directory of this crate, so that `..` and the absolute path exist
         let root = env!("CARGO_MANIFEST_DIR");
-        let files = EnvironmentFiles::from_environment(EnvironmentOnDisk {
+        let on_disk = EnvironmentOnDisk {
             name: "production".to_owned(),
             root: format!("{root}/src").into(),
             modulepath: vec![root.into()],
             hiera_config: root.into(),
-        });
+        };
+        let files = EnvironmentFiles::new(on_disk, HiddenPaths::default());
         let read = |path: &str| {
             let found = files.read(CodeOwner::Environment, path).unwrap();
             let in_module = files.read(CodeOwner::Module("src"), path).unwrap();
@@ -168,5 +189,58 @@ mod tests {
             assert!(!read(path), "{path}");
         }
         assert!(!read(&format!("{root}/Cargo.toml")));
+    }
+
+    #[test]
+    fn no_path_link_or_setting_leads_to_hidden_files() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |below: &str| root.path().join(below);
+        for directory in [
+            "server/data/files",
+            "code/modules/own/files",
+            "server/modules/shipped/files",
+        ] {
+            std::fs::create_dir_all(path(directory)).unwrap();
+        }
+        for file in [
+            "server/data/files/key",
+            "code/modules/own/files/file",
+            "server/modules/shipped/files/f",
+        ] {
+            std::fs::write(path(file), "text").unwrap();
+        }
+        let link = |name: &str| path("code/modules/own/files").join(name);
+        std::os::unix::fs::symlink(path("server/data/files/key"), link("link")).unwrap();
+        std::os::unix::fs::symlink(path("server"), link("directory")).unwrap();
+        let hidden = HiddenPaths {
+            hidden: vec![path("server")],
+            except: vec![path("server/modules")],
+        };
+        let on_disk = EnvironmentOnDisk {
+            name: "production".to_owned(),
+            root: path("code"),
+            // the second one as a modulepath of environment.conf may name it
+            modulepath: vec![path("code/modules"), path("server"), path("server/modules")],
+            hiera_config: path("none"),
+        };
+        let files = EnvironmentFiles::new(on_disk, hidden);
+        let read = |module: &str, path: &str| files.read(CodeOwner::Module(module), path);
+        for (module, file) in [
+            ("own", "files/link"),
+            ("own", "files/directory/data/files/key"),
+            ("data", "files/key"),
+        ] {
+            let error = read(module, file).unwrap_err();
+            assert!(
+                error.cause.contains("belongs to this server"),
+                "{file}: {}",
+                error.cause
+            );
+        }
+        let data = lookup::LookupFiles::read(&files, &path("server/data/files/key"));
+        assert!(data.is_err());
+        assert!(lookup::LookupFiles::entries(&files, &path("server/data/files")).is_empty());
+        assert!(read("own", "files/file").unwrap().is_some());
+        assert!(read("shipped", "files/f").unwrap().is_some());
     }
 }

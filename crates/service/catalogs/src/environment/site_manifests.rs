@@ -10,7 +10,7 @@ use lookup::LookupFiles;
 
 use super::EnvironmentFiles;
 use super::on_disk::setting;
-use super::text_file::{read_if_exists, read_limited};
+use super::text_file::read_if_exists;
 use crate::defaults::{MANIFEST_DEPTH_MAX, MANIFESTS_MAX};
 
 impl CompilerSource for EnvironmentFiles {
@@ -32,7 +32,7 @@ impl CompilerSource for EnvironmentFiles {
         } else if manifest.exists() {
             paths.push(manifest);
         }
-        paths.iter().map(|path| read_manifest(path)).collect()
+        paths.iter().map(|path| self.read_manifest(path)).collect()
     }
 
     fn directory(&self) -> String {
@@ -41,6 +41,19 @@ impl CompilerSource for EnvironmentFiles {
 }
 
 impl EnvironmentFiles {
+    fn read_manifest(&self, path: &Path) -> Result<SourceFile, CodeReadError> {
+        match self.read_text(path) {
+            Ok(text) => Ok(SourceFile {
+                path: path.to_string_lossy().into(),
+                bytes: text.into_bytes().into(),
+            }),
+            Err(failure) => Err(CodeReadError {
+                path: path.display().to_string(),
+                cause: failure.to_string(),
+            }),
+        }
+    }
+
     /// The manifest that `environment.conf` names, or the directory `manifests`.
     fn manifest_path(&self) -> Result<PathBuf, CodeReadError> {
         let root = &self.environment.root;
@@ -89,17 +102,4 @@ fn find_manifests(
         }
     }
     Ok(())
-}
-
-fn read_manifest(path: &Path) -> Result<SourceFile, CodeReadError> {
-    match read_limited(path) {
-        Ok(text) => Ok(SourceFile {
-            path: path.to_string_lossy().into(),
-            bytes: text.into_bytes().into(),
-        }),
-        Err(failure) => Err(CodeReadError {
-            path: path.display().to_string(),
-            cause: failure.to_string(),
-        }),
-    }
 }

@@ -3,6 +3,7 @@
 //! Invariant: no more than [`FILE_BYTES_MAX`] are read, and an error names the file.
 
 use std::io::{ErrorKind, Read as _};
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
 use crate::defaults::FILE_BYTES_MAX;
@@ -18,16 +19,33 @@ pub enum EnvironmentReadError {
     },
     #[error("{} is larger than {max} bytes", path.display())]
     TooLarge { path: PathBuf, max: u64 },
+    /// A path, link or setting of the environment leads to a file with secrets of the server.
+    #[error("{} belongs to this server, and code of environments cannot read it", path.display())]
+    Hidden { path: PathBuf },
 }
 
 /// Reads a text file up to the size limit.
 pub(super) fn read_limited(path: &Path) -> Result<String, EnvironmentReadError> {
+    read_unless_hidden(path, |_| false)
+}
+
+/// The same, unless `is_hidden` is true for the real path of the file that was opened.
+pub(super) fn read_unless_hidden(
+    path: &Path,
+    is_hidden: impl FnOnce(&Path) -> bool,
+) -> Result<String, EnvironmentReadError> {
     let fail = |source| EnvironmentReadError::Io {
         path: path.to_owned(),
         source,
     };
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(fail)?;
+    // the path of the open file, because links may change between a check and the opening
+    let real = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(fail)?;
+    if is_hidden(&real) {
+        let path = path.to_owned();
+        return Err(EnvironmentReadError::Hidden { path });
+    }
     file.take(FILE_BYTES_MAX + 1)
         .read_to_string(&mut text)
         .map_err(fail)?;

@@ -6,7 +6,9 @@ use landlock::{
     ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
 };
 
-use crate::fixture::Fixture;
+use ruby_workers::HiddenPaths;
+
+use crate::fixture::{Fixture, TestCompiler};
 
 /// True if the kernel can hide files.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
@@ -31,7 +33,11 @@ fn hidden_files_are_neither_read_nor_changed() {
     let secret = secrets.path().join("seal.key");
     std::fs::write(&secret, "secret").expect("written");
     let hidden = secrets.path().to_owned();
-    let Some(fixture) = Fixture::with(|settings| settings.hidden_paths = vec![hidden]) else {
+    let hidden = HiddenPaths {
+        hidden: vec![hidden],
+        except: Vec::new(),
+    };
+    let Some(fixture) = Fixture::with(|settings| settings.hidden_paths = hidden) else {
         return;
     };
     if !has_landlock() {
@@ -75,6 +81,14 @@ fn hidden_files_are_neither_read_nor_changed() {
         let result = fixture.call(&format!("site::attempt{index}"), &[]);
         assert_eq!(result.expect(code).to_string(), *expected, "{code}");
     }
+    // an environment that names the directory in its modulepath
+    let mut environment = fixture.environment("2");
+    environment
+        .module_directories
+        .push(secrets.path().to_owned());
+    let error = fixture.workers.session(&environment).err();
+    let error = error.expect("its modules are hidden").to_string();
+    assert!(error.contains("Permission denied"), "{error}");
     assert_eq!(
         std::fs::read_to_string(&secret).expect("it is there"),
         "secret"
@@ -90,11 +104,11 @@ fn an_environment_below_a_hidden_directory_is_readable() {
     };
     let hidden = outer.directory.path().to_owned();
     let mut settings = outer.workers.settings().clone();
-    settings.hidden_paths = vec![hidden];
+    settings.hidden_paths.hidden = vec![hidden];
     outer.function("works", "", "'it works'");
     let workers = ruby_workers::RubyWorkers::new(settings);
     let session = workers.session(&outer.environment("1")).expect("a session");
-    let mut compiler = crate::fixture::TestCompiler::default();
+    let mut compiler = TestCompiler::default();
     let result = session.call_function("site::works", &[], None, &mut compiler);
     assert_eq!(result.expect("a text").to_string(), "it works");
 }

@@ -9,10 +9,12 @@
 use std::io::{PipeReader, Read as _, pipe};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Component, Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::EnvironmentOnDisk;
 use super::on_disk::setting;
@@ -92,15 +94,18 @@ impl ConfigVersion {
             .map_err(|error| error.to_string())?;
         // this process must not keep the pipe open
         drop(command);
+        let since = Instant::now();
         let output = read_bounded(reader);
-        let group = Pid::from_child(&child);
-        if output.is_err() {
-            // it may have ended by itself
-            let _ = kill_process_group(group, Signal::KILL);
-        }
+        let left = CONFIG_VERSION_TIME_MAX.saturating_sub(since.elapsed());
+        // it may have closed its output and go on
+        let has_ended = output.is_ok() && wait_until_dead(&child, left);
+        // Before it is reaped, so that no other group has its id. It may have ended by itself.
+        let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         let status = child.wait().map_err(|error| error.to_string())?;
-        let _ = kill_process_group(group, Signal::KILL);
-        self.check(&output?, status)
+        match has_ended {
+            true => self.check(&output?, status),
+            false => Err(output.err().unwrap_or_else(too_slow)),
+        }
     }
 
     fn check(&self, output: &[u8], status: ExitStatus) -> Result<String, String> {
@@ -115,6 +120,23 @@ impl ConfigVersion {
             )),
         }
     }
+}
+
+/// True if the program ended within the time; it is not reaped.
+fn wait_until_dead(child: &Child, time: Duration) -> bool {
+    let Ok(pidfd) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
+        return false;
+    };
+    let mut polled = [PollFd::new(&pidfd, PollFlags::IN)];
+    let timeout = Timespec::try_from(time).ok();
+    matches!(poll(&mut polled, timeout.as_ref()), Ok(ready) if ready > 0)
+}
+
+fn too_slow() -> String {
+    format!(
+        "it takes longer than {} s",
+        CONFIG_VERSION_TIME_MAX.as_secs()
+    )
 }
 
 /// All output until its end, on a thread that ends with it.
@@ -133,10 +155,7 @@ fn read_bounded(reader: PipeReader) -> Result<Vec<u8>, String> {
             CONFIG_VERSION_BYTES_MAX >> 10
         )),
         Ok(read) => read.map_err(|error| error.to_string()),
-        Err(RecvTimeoutError::Timeout) => Err(format!(
-            "it takes longer than {} s",
-            CONFIG_VERSION_TIME_MAX.as_secs()
-        )),
+        Err(RecvTimeoutError::Timeout) => Err(too_slow()),
         Err(RecvTimeoutError::Disconnected) => Err("its output cannot be read".to_owned()),
     }
 }
@@ -235,10 +254,16 @@ mod tests {
 
     #[test]
     fn a_program_that_hangs_is_killed_with_its_children() {
-        let since = Instant::now();
-        let error = version("/bin/sleep 1000 & echo $! ; sleep 1000").unwrap_err();
-        assert!(error.to_string().contains("takes longer than"), "{error}");
-        assert!(since.elapsed() < 2 * CONFIG_VERSION_TIME_MAX);
+        for command in [
+            "/bin/sleep 1000 & echo $! ; sleep 1000",
+            // its output ends before it does
+            "/bin/sh -c 'exec >&- 2>&-; sleep 1000' x",
+        ] {
+            let since = Instant::now();
+            let error = version(command).unwrap_err();
+            assert!(error.to_string().contains("takes longer than"), "{error}");
+            assert!(since.elapsed() < 2 * CONFIG_VERSION_TIME_MAX);
+        }
     }
 
     #[test]

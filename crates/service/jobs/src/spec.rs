@@ -118,7 +118,7 @@ pub struct TaskWork {
 /// The reason that a task is run, which names its job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskPurpose {
-    /// The task itself.
+    /// A user, a plan or a schedule names the task.
     #[default]
     Task,
     /// An `apply` block of a plan.

@@ -31,6 +31,7 @@ mod name_cache;
 mod names;
 mod native_types;
 mod node;
+mod node_data;
 mod overrides;
 mod puppetdb_queries;
 mod reference;
@@ -48,6 +49,7 @@ pub use environment::{CompilerEnvironment, CompilerSource, EnvironmentSettings};
 pub use error::CompileError;
 pub use exports::{ExportSearchError, ExportedResource, ExportedResources};
 pub use interrupt::CompileInterrupt;
+pub use node_data::{trusted_data, with_agent_facts};
 pub use puppetdb_queries::{PuppetdbQueries, PuppetdbQueryError};
 pub use request::{ApplyProgram, ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog};
 pub use ruby::{

@@ -14,7 +14,6 @@ mod grouping;
 mod many_nodes;
 mod ruby;
 mod shadow;
-mod trusted;
 
 pub use comparison::{CatalogDifference, ResourceDifference, compare_catalogs};
 pub use engine::{
@@ -33,4 +32,3 @@ pub use grouping::{
 pub use many_nodes::{NodeOutcome, compare_nodes};
 pub use ruby::RubyWorkerProvider;
 pub use shadow::{CatalogOutcome, CatalogQuestion, CatalogRequestError, PuppetserverCatalogs};
-pub use trusted::{trusted_data, with_agent_facts};

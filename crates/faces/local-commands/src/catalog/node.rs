@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use catalogs::{CatalogOutcome, CompilerOptions, EnvironmentOnDisk, trusted_data};
+use catalogs::{CatalogOutcome, CompilerOptions, EnvironmentOnDisk};
 use clap::builder::NonEmptyStringValueParser;
 use compiler::{
     ClassifiedClass, CompileError, CompileRequest, CompiledCatalog, CompilerEnvironment,
-    DocumentForm,
+    DocumentForm, trusted_data,
 };
 use pcore::{Hash, Value};
 use ruby_workers::{HiddenPaths, RubyWorkerSettings, RubyWorkers};

@@ -4,9 +4,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use catalogs::defaults::NO_ANSWERS_MAX;
-use catalogs::{
-    CatalogQuestion, CauseGroups, NodeOutcome, PuppetserverCatalogs, compare_nodes, trusted_data,
-};
+use catalogs::{CatalogQuestion, CauseGroups, NodeOutcome, PuppetserverCatalogs, compare_nodes};
+use compiler::trusted_data;
 use pcore::Value;
 use reqwest::Url;
 use tokio::runtime::Runtime;
@@ -130,10 +129,7 @@ impl<'o> Shadow<'o> {
             Ok(theirs) => theirs,
             Err(error) => return Ok(NodeOutcome::NoAnswer(error.to_string())),
         };
-        request.trusted = trusted_data(self.server.certname(), "local", None);
-        request
-            .trusted
-            .insert("authenticated", Value::from("remote"));
+        request.trusted = trusted_data(self.server.certname(), "remote", None);
         let ours = self.compiler.outcome(request);
         Ok(NodeOutcome::of(&theirs, &ours))
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use catalogs::{trusted_data, with_agent_facts};
+use compiler::{trusted_data, with_agent_facts};
 use pcore::{Hash, Value};
 
 use cli::CommandFailure;

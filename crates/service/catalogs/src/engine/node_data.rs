@@ -3,14 +3,13 @@
 //! Invariant: trusted data are those of the node's certificate, never a fact.
 
 use classifier::{Classifier, NodeClassification, NodeFacts};
-use compiler::ClassifiedClass;
+use compiler::{ClassifiedClass, trusted_data, with_agent_facts};
 use environments::EnvironmentName;
 use pcore::{Hash, Value};
 use pcp::Certname;
 use serde_json::{Map, Value as Json};
 
 use super::error::CatalogError;
-use crate::trusted::{trusted_data, with_agent_facts};
 
 /// A node with its facts and its classification.
 #[derive(Debug, Clone)]

@@ -8,9 +8,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use compiler::{ApplyProgram, CompileRequest};
+use compiler::{ApplyProgram, CompileRequest, trusted_data};
 use jobs::{NodeParamTexts, NodeParamsSource, OpenNodeParams};
-use pcore::{Hash, Value};
+use pcore::Hash;
 use pcp::Certname;
 use serde_json::{Map, Value as Json, json};
 
@@ -78,7 +78,8 @@ impl ApplyCatalogs {
         CompileRequest {
             certname: certname.to_owned(),
             facts: target.facts.clone(),
-            trusted: trusted(certname),
+            // the name is not of a certificate, but of the plan
+            trusted: trusted_data(certname, "local", None),
             block: Some(program),
             ..CompileRequest::default()
         }
@@ -153,19 +154,6 @@ fn add_file_sources(catalog: &str, files: &mut BTreeSet<String>) {
 
 fn apply_error(msg: &str) -> Json {
     json!({"kind": "bolt/apply-error", "msg": msg, "details": {}})
-}
-
-/// The variable `$trusted`. The name is not from a certificate, but from the plan.
-fn trusted(certname: &str) -> Hash {
-    let (host, domain) = certname.split_once('.').unwrap_or((certname, ""));
-    let mut trusted = Hash::new();
-    trusted.insert("authenticated", "local");
-    trusted.insert("certname", certname);
-    trusted.insert("extensions", Value::hash(Hash::new()));
-    trusted.insert("hostname", host);
-    trusted.insert("domain", domain);
-    trusted.insert("external", Value::hash(Hash::new()));
-    trusted
 }
 
 /// Leaves out the values of variables and facts.

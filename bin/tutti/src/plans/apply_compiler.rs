@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use ::catalogs::{Catalogs, CompilePriority, OpenEnvironment};
+use ::catalogs::{Catalogs, CompileCaller, CompileOrigin, CompilePriority, OpenEnvironment};
 use ::compiler::{CatalogDocument, CompileRequest, DocumentForm};
 use async_trait::async_trait;
 use environments::EnvironmentName;
-use plan_language::{ApplyCompiler, ApplyEnvironment};
+use plan_language::{ApplyCompiler, ApplyEnvironment, PlanOwner};
 use serde_json::value::RawValue;
 
 /// Compiles blocks with the engine of the server.
@@ -20,6 +20,7 @@ pub(super) struct PlanCatalogs(pub(super) Catalogs);
 impl ApplyCompiler for PlanCatalogs {
     async fn open(
         &self,
+        owner: &PlanOwner,
         environment: &str,
         code_id: Option<&str>,
     ) -> Result<Box<dyn ApplyEnvironment>, String> {
@@ -28,6 +29,10 @@ impl ApplyCompiler for PlanCatalogs {
         Ok(Box::new(OpenPlanCatalogs {
             catalogs: self.0.clone(),
             opened: opened.map_err(|error| error.to_string())?,
+            origin: CompileOrigin {
+                caller: CompileCaller::PlansOf(owner.id.clone()),
+                priority: CompilePriority::Foreground,
+            },
         }))
     }
 }
@@ -36,6 +41,7 @@ impl ApplyCompiler for PlanCatalogs {
 struct OpenPlanCatalogs {
     catalogs: Catalogs,
     opened: Arc<OpenEnvironment>,
+    origin: CompileOrigin,
 }
 
 #[async_trait]
@@ -46,8 +52,8 @@ impl ApplyEnvironment for OpenPlanCatalogs {
             Ok(RawValue::from_string(text))
         };
         let opened = Arc::clone(&self.opened);
-        let priority = CompilePriority::Foreground;
-        let compiled = self.catalogs.compile_in(opened, request, priority, write);
+        let catalogs = &self.catalogs;
+        let compiled = catalogs.compile_in(opened, request, &self.origin, write);
         let compiled = compiled.await.map_err(|error| error.to_string())?;
         compiled.catalog.map_err(|error| error.to_string())
     }

@@ -11,8 +11,8 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use catalogs::{
-    CatalogError, CatalogRequest, ChosenCompiler, CodeImpactRequest, CompilePriority, CompiledNode,
-    ImpactVersion, KeepExportsError, NodeMessage,
+    CatalogError, CatalogRequest, ChosenCompiler, CodeImpactRequest, CompileCaller, CompileOrigin,
+    CompilePriority, CompiledNode, ImpactVersion, KeepExportsError, NodeMessage,
 };
 use code_store::versioned_code::VersionCodeId;
 use environments::EnvironmentName;
@@ -52,7 +52,10 @@ pub(crate) async fn compile(
         environment: Some(environment),
         code_id,
         facts: command.facts,
-        priority: CompilePriority::Foreground,
+        origin: CompileOrigin {
+            caller: compile_caller(&caller),
+            priority: CompilePriority::Foreground,
+        },
         keep_exports: command.keep_exports,
     };
     match Box::pin(api.catalogs.compile(request)).await {
@@ -91,6 +94,7 @@ pub(crate) async fn impact(
             environment: after,
         },
         nodes,
+        caller: compile_caller(&caller),
     };
     let impact = match Box::pin(api.catalogs.impact(&request)).await {
         Ok(impact) => impact,
@@ -124,6 +128,10 @@ fn require_permission(
     let permission =
         RequestedPermission::on("puppetserver", "compile_catalogs", environment.as_str());
     Ok(api.access.authorize(&caller.0, permission)?)
+}
+
+fn compile_caller(caller: &ApiCaller) -> CompileCaller {
+    CompileCaller::User(caller.0.user_id.clone())
 }
 
 /// The code id of the version that begins with `digits`; `None` for the live version.

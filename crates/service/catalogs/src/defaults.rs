@@ -52,6 +52,14 @@ pub const COMPILES_WAITING_MAX: usize = 400;
 /// Compilations that wait for one environment: half of the queue, so that others have room.
 pub const COMPILES_WAITING_EACH_MAX: usize = 200;
 
+/// Compilations of one user or program that wait, or for the plans of one user: an eighth of the queue, and a
+/// quarter of an environment's part. On two cores they have their turn within 3 s.
+pub const COMPILES_WAITING_OF_CALLER_MAX: usize = 50;
+
+/// Compilations for the plans of one user that are in the queue and in slots, for each slot: one runs, and
+/// the next one waits, so that no slot is idle.
+pub const PLAN_COMPILES_PER_SLOT: usize = 2;
+
 /// Versions that are kept ready to compile. Each takes up to 60 MB for an environment of 100 modules:
 /// 600 MB. Ruby workers keep as many versions.
 pub const OPEN_VERSIONS_MAX: usize = 10;

@@ -18,8 +18,9 @@ mod shadow;
 pub use comparison::{CatalogDifference, ResourceDifference, compare_catalogs};
 pub use engine::{
     CatalogCompiler, CatalogError, CatalogRequest, CatalogSettings, Catalogs, ChosenCompiler,
-    CodeImpactRequest, CompilePriority, CompileQueueFull, CompiledNode, CompilerChoices,
-    ImpactVersion, NodeImpact, NodeMessage, OpenEnvironment, WrittenCatalog,
+    CodeImpactRequest, CompileCaller, CompileOrigin, CompilePriority, CompileQueueFull,
+    CompiledNode, CompilerChoices, ImpactVersion, NodeImpact, NodeMessage, OpenEnvironment,
+    WrittenCatalog,
 };
 pub use environment::{
     CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles, EnvironmentOnDisk,

@@ -36,9 +36,11 @@ pub struct PlanServices {
 /// Compiler of the catalogs of `apply` blocks.
 #[async_trait]
 pub trait ApplyCompiler: std::fmt::Debug + Send + Sync {
-    /// Opens a code version of an environment; `None` for the live one. The error is a message.
+    /// Opens a code version of an environment for the plans of `owner`; `None` for the live one. The error
+    /// is a message.
     async fn open(
         &self,
+        owner: &PlanOwner,
         environment: &str,
         code_id: Option<&str>,
     ) -> Result<Box<dyn ApplyEnvironment>, String>;

@@ -18,7 +18,7 @@ use super::compiler_choice::ChosenCompiler;
 use super::environment_cache::OpenEnvironment;
 use super::error::CatalogError;
 use super::node_data::CatalogNode;
-use super::queue::CompilePriority;
+use super::queue::CompileOrigin;
 use super::slots::{CompileSlot, CompileSlots};
 use super::{CatalogRequest, Catalogs};
 use crate::defaults::QUEUE_TIME_MAX;
@@ -81,7 +81,7 @@ impl Catalogs {
         &self,
         node: &CatalogNode,
         opened: Arc<OpenEnvironment>,
-        priority: CompilePriority,
+        origin: &CompileOrigin,
         compiler: ChosenCompiler,
         kept_exports: Option<&EmbeddedExports>,
     ) -> Result<CompiledNode, CatalogError> {
@@ -95,7 +95,7 @@ impl Catalogs {
             };
             Ok((document.to_json(DocumentForm::Rich)?, exported))
         };
-        let compiled = self.compile_in(opened, request, priority, write).await?;
+        let compiled = self.compile_in(opened, request, origin, write).await?;
         let (catalog, exported) = compiled.catalog;
         if let Some(exports) = kept_exports {
             let (certname, environment) = (node.certname.as_str(), environment.as_str());
@@ -116,6 +116,7 @@ impl Catalogs {
 
     /// Compiles in an open environment, and writes the catalog with `write`, when a slot is free.
     /// The engine sets version, code id, uuid and the sources of other nodes' data of the request.
+    /// Blocks of plans wait for a place before they enter the queue.
     ///
     /// # Errors
     /// The code cannot be compiled or the catalog cannot be written, the engine is busy or stops, or
@@ -124,12 +125,16 @@ impl Catalogs {
         &self,
         opened: Arc<OpenEnvironment>,
         request: CompileRequest,
-        priority: CompilePriority,
+        origin: &CompileOrigin,
         write: impl FnOnce(&CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
     ) -> Result<WrittenCatalog<T>, CatalogError> {
+        let _place = tokio::select! {
+            place = self.inner.plan_places.acquire(&origin.caller) => place,
+            () = self.inner.stopping.cancelled() => return Err(CatalogError::Stopping),
+        };
         let slots = &self.inner.slots;
         let (slot, waited) = self
-            .wait_for_slot(slots, &opened.environment, priority)
+            .wait_for_slot(slots, &opened.environment, origin)
             .await?;
         let interrupt = Arc::new(CompileInterrupt::default());
         let certname = request.certname.clone();
@@ -184,10 +189,10 @@ impl Catalogs {
         &self,
         slots: &CompileSlots,
         environment: &EnvironmentName,
-        priority: CompilePriority,
+        origin: &CompileOrigin,
     ) -> Result<(CompileSlot, Duration), CatalogError> {
         let since = Instant::now();
-        let slot = slots.acquire(environment, priority);
+        let slot = slots.acquire(environment, origin);
         let slot = tokio::select! {
             slot = tokio::time::timeout(QUEUE_TIME_MAX, slot) => slot,
             () = self.inner.stopping.cancelled() => return Err(CatalogError::Stopping),
@@ -259,7 +264,7 @@ impl Catalogs {
         }
         let slots = &self.inner.puppetserver_slots;
         let (slot, waited) = self
-            .wait_for_slot(slots, environment, request.priority)
+            .wait_for_slot(slots, environment, &request.origin)
             .await?;
         let question = CatalogQuestion {
             certname: certname.to_string(),

@@ -15,7 +15,7 @@ use super::compiler_choice::{CatalogCompiler, ChosenCompiler};
 use super::environment_cache::OpenEnvironment;
 use super::error::CatalogError;
 use super::node_data::CatalogNode;
-use super::queue::CompilePriority;
+use super::queue::{CompileCaller, CompileOrigin, CompilePriority};
 use crate::grouping::ChangeGroups;
 use crate::many_nodes::NodeOutcome;
 use crate::shadow::CatalogOutcome;
@@ -34,6 +34,8 @@ pub struct CodeImpactRequest {
     pub before: ImpactVersion,
     pub after: ImpactVersion,
     pub nodes: Vec<Certname>,
+    /// The client that compares them.
+    pub caller: CompileCaller,
 }
 
 /// The changes of nodes.
@@ -53,11 +55,16 @@ impl Catalogs {
         let before = self.open_version(&request.before).await?;
         let after = self.open_version(&request.after).await?;
         let concurrent = self.inner.settings.concurrent_compiles.max(1);
+        let origin = CompileOrigin {
+            caller: request.caller.clone(),
+            priority: CompilePriority::Background,
+        };
         let comparisons = request.nodes.iter().enumerate().map(|(index, certname)| {
             let compared = self.clone().compare_versions(
                 certname.clone(),
                 Arc::clone(&before),
                 Arc::clone(&after),
+                origin.clone(),
             );
             async move { (index, compared.await) }.boxed()
         });
@@ -85,6 +92,7 @@ impl Catalogs {
         certname: Certname,
         before: Arc<OpenEnvironment>,
         after: Arc<OpenEnvironment>,
+        origin: CompileOrigin,
     ) -> Result<NodeOutcome, CatalogError> {
         let chosen = self.compiler_of(&certname, &after.environment);
         if chosen.compiler == CatalogCompiler::Puppetserver {
@@ -102,8 +110,8 @@ impl Catalogs {
             ) => return Ok(NodeOutcome::NoAnswer(without_name(&error, &certname))),
             Err(error) => return Err(error),
         };
-        let before = self.outcome(&node, &before).await?;
-        let after = self.outcome(&node, &after).await?;
+        let before = self.outcome(&node, &before, &origin).await?;
+        let after = self.outcome(&node, &after, &origin).await?;
         // The comparison of large catalogs takes the processor for some time.
         let comparing = tokio::task::spawn_blocking(move || NodeOutcome::of(&before, &after));
         comparing.await.map_err(|error| CatalogError::Defect {
@@ -116,11 +124,12 @@ impl Catalogs {
         &self,
         node: &CatalogNode,
         opened: &Arc<OpenEnvironment>,
+        origin: &CompileOrigin,
     ) -> Result<CatalogOutcome, CatalogError> {
         let compiled = self.compile_native(
             node,
             Arc::clone(opened),
-            CompilePriority::Background,
+            origin,
             ChosenCompiler::default(),
             None,
         );

@@ -13,6 +13,7 @@ mod environment_cache;
 mod error;
 mod impact;
 mod node_data;
+mod plan_places;
 mod queue;
 mod slots;
 
@@ -34,10 +35,12 @@ use tokio_util::task::TaskTracker;
 
 use self::environment_cache::EnvironmentCache;
 use self::node_data::CatalogNode;
+use self::plan_places::PlanPlaces;
 use self::queue::QueueBounds;
 use self::slots::CompileSlots;
 use crate::defaults::{
-    COMPILE_TIME_MAX, COMPILES_WAITING_EACH_MAX, COMPILES_WAITING_MAX, OPEN_VERSIONS_MAX,
+    COMPILE_TIME_MAX, COMPILES_WAITING_EACH_MAX, COMPILES_WAITING_MAX,
+    COMPILES_WAITING_OF_CALLER_MAX, OPEN_VERSIONS_MAX, PLAN_COMPILES_PER_SLOT,
 };
 use crate::environment::{CompilerOptions, EnvironmentOnDisk, module_directories};
 use crate::exports::EmbeddedExports;
@@ -48,7 +51,7 @@ pub use self::compiler_choice::{CatalogCompiler, ChosenCompiler, CompilerChoices
 pub use self::environment_cache::OpenEnvironment;
 pub use self::error::CatalogError;
 pub use self::impact::{CodeImpactRequest, ImpactVersion, NodeImpact};
-pub use self::queue::{CompilePriority, CompileQueueFull};
+pub use self::queue::{CompileCaller, CompileOrigin, CompilePriority, CompileQueueFull};
 
 /// Settings of the engine.
 pub struct CatalogSettings {
@@ -129,6 +132,7 @@ struct CatalogsInner {
     /// Requests to the puppetserver, which use no core of this machine: a slow one delays no
     /// compilation here.
     puppetserver_slots: CompileSlots,
+    plan_places: PlanPlaces,
     compilations: TaskTracker,
     stopping: CancellationToken,
 }
@@ -143,7 +147,7 @@ pub struct CatalogRequest {
     pub code_id: Option<String>,
     /// Facts instead of those that are known of the node.
     pub facts: Option<Map<String, Json>>,
-    pub priority: CompilePriority,
+    pub origin: CompileOrigin,
     /// True to keep the exported resources of the catalog for other nodes. It must be the node's own
     /// catalog: of its own environment, the live version and the known facts.
     pub keep_exports: bool,
@@ -161,7 +165,11 @@ impl Catalogs {
             slots: settings.concurrent_compiles.max(1),
             waiting_max: COMPILES_WAITING_MAX,
             waiting_each_max: COMPILES_WAITING_EACH_MAX,
+            waiting_of_caller_max: COMPILES_WAITING_OF_CALLER_MAX,
         };
+        // no more than may wait, so that blocks of plans are never refused because of others of the owner
+        let plan_places = bounds.slots * PLAN_COMPILES_PER_SLOT;
+        let plan_places = plan_places.min(COMPILES_WAITING_OF_CALLER_MAX);
         Self {
             inner: Arc::new(CatalogsInner {
                 settings,
@@ -171,6 +179,7 @@ impl Catalogs {
                 shared_units: Arc::default(),
                 slots: CompileSlots::new(bounds),
                 puppetserver_slots: CompileSlots::new(bounds),
+                plan_places: PlanPlaces::new(plan_places),
                 compilations: TaskTracker::new(),
                 stopping: CancellationToken::new(),
             }),
@@ -198,7 +207,7 @@ impl Catalogs {
                 let code_id = request.code_id.as_deref();
                 let opened = self.environment(&environment, code_id).await?;
                 let kept_exports = self.kept_exports(&request, &node)?;
-                self.compile_native(&node, opened, request.priority, chosen, kept_exports)
+                self.compile_native(&node, opened, &request.origin, chosen, kept_exports)
                     .await
             }
             CatalogCompiler::Puppetserver => {

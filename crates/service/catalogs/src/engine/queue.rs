@@ -2,7 +2,7 @@
 //!
 //! Invariants: no more compilations run than there are slots; environments take turns, so that one
 //! with many waiting compilations does not delay the others; a background compilation starts only if
-//! no other one waits.
+//! no other one waits; one caller has no more than its part of the queue.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -17,20 +17,47 @@ pub enum CompilePriority {
     Background,
 }
 
+/// The client that a catalog is compiled for. Each has a part of the queue.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum CompileCaller {
+    /// Id of a user or program that requested the catalog. One that waits for too many is refused.
+    User(String),
+    /// Id of the user who owns the plans whose blocks are compiled. They wait for one another.
+    PlansOf(String),
+}
+
+/// The caller and the urgency of a compilation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompileOrigin {
+    pub caller: CompileCaller,
+    pub priority: CompilePriority,
+}
+
 /// A place in the queue, and later a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct CompileTicket(u64);
 
 /// Reason that a compilation cannot wait.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{waiting} compilations already wait{}; try again later, or raise catalogs.concurrent_compiles",
-    environment.as_ref().map(|it| format!(" for {it}")).unwrap_or_default()
-)]
-pub struct CompileQueueFull {
-    pub waiting: usize,
-    /// The environment whose part of the queue is full; `None` if the whole queue is full.
-    pub environment: Option<EnvironmentName>,
+pub enum CompileQueueFull {
+    #[error(
+        "{waiting} compilations already wait; try again later, or raise catalogs.concurrent_compiles"
+    )]
+    All { waiting: usize },
+    #[error(
+        "{waiting} compilations already wait for {environment}; try again later, or raise \
+         catalogs.concurrent_compiles"
+    )]
+    Environment {
+        waiting: usize,
+        environment: EnvironmentName,
+    },
+    /// The caller's part of the queue is full.
+    #[error(
+        "{waiting} catalogs that you requested already wait to be compiled, which is as many as one caller \
+         may have; request further ones when these have been compiled"
+    )]
+    Caller { waiting: usize },
 }
 
 /// Bounds of the queue.
@@ -42,6 +69,8 @@ pub(super) struct QueueBounds {
     pub(super) waiting_max: usize,
     /// Compilations that wait for one environment.
     pub(super) waiting_each_max: usize,
+    /// Compilations of one caller that wait.
+    pub(super) waiting_of_caller_max: usize,
 }
 
 /// Waiting and running compilations.
@@ -52,6 +81,14 @@ pub(super) struct CompileQueue {
     foreground: TurnQueue,
     background: TurnQueue,
     running: HashSet<CompileTicket>,
+    callers: WaitingCallers,
+}
+
+/// Waiting compilations by caller.
+#[derive(Debug, Default)]
+struct WaitingCallers {
+    by_ticket: HashMap<CompileTicket, CompileCaller>,
+    counts: HashMap<CompileCaller, usize>,
 }
 
 /// Waiting compilations of one priority, by environment.
@@ -70,6 +107,7 @@ impl CompileQueue {
             foreground: TurnQueue::default(),
             background: TurnQueue::default(),
             running: HashSet::new(),
+            callers: WaitingCallers::default(),
         }
     }
 
@@ -77,30 +115,41 @@ impl CompileQueue {
     pub(super) fn enter(
         &mut self,
         environment: &EnvironmentName,
-        priority: CompilePriority,
+        origin: &CompileOrigin,
     ) -> Result<CompileTicket, CompileQueueFull> {
-        let of_environment =
-            self.foreground.waiting_for(environment) + self.background.waiting_for(environment);
-        let waiting = self.waiting();
-        if waiting >= self.bounds.waiting_max {
-            return Err(CompileQueueFull {
-                waiting,
-                environment: None,
-            });
-        }
-        if of_environment >= self.bounds.waiting_each_max {
-            return Err(CompileQueueFull {
-                waiting: of_environment,
-                environment: Some(environment.clone()),
-            });
-        }
+        self.check_bounds(environment, &origin.caller)?;
         let ticket = CompileTicket(self.next_ticket);
         self.next_ticket += 1;
-        match priority {
+        self.callers.add(ticket, &origin.caller);
+        match origin.priority {
             CompilePriority::Foreground => self.foreground.push(environment, ticket),
             CompilePriority::Background => self.background.push(environment, ticket),
         }
         Ok(ticket)
+    }
+
+    fn check_bounds(
+        &self,
+        environment: &EnvironmentName,
+        caller: &CompileCaller,
+    ) -> Result<(), CompileQueueFull> {
+        let waiting = self.callers.count(caller);
+        if waiting >= self.bounds.waiting_of_caller_max {
+            return Err(CompileQueueFull::Caller { waiting });
+        }
+        let waiting = self.waiting();
+        if waiting >= self.bounds.waiting_max {
+            return Err(CompileQueueFull::All { waiting });
+        }
+        let waiting =
+            self.foreground.waiting_for(environment) + self.background.waiting_for(environment);
+        if waiting >= self.bounds.waiting_each_max {
+            return Err(CompileQueueFull::Environment {
+                waiting,
+                environment: environment.clone(),
+            });
+        }
+        Ok(())
     }
 
     /// The next compilation to start, which has a slot from now on; `None` if no slot is free or
@@ -110,12 +159,14 @@ impl CompileQueue {
             return None;
         }
         let next = self.foreground.pop().or_else(|| self.background.pop())?;
+        self.callers.remove(next);
         self.running.insert(next);
         Some(next)
     }
 
     /// Removes a compilation that ended, or that no longer waits.
     pub(super) fn leave(&mut self, ticket: CompileTicket) {
+        self.callers.remove(ticket);
         if !self.running.remove(&ticket) && !self.foreground.remove(ticket) {
             self.background.remove(ticket);
         }
@@ -127,6 +178,29 @@ impl CompileQueue {
 
     pub(super) fn running(&self) -> usize {
         self.running.len()
+    }
+}
+
+impl WaitingCallers {
+    fn add(&mut self, ticket: CompileTicket, caller: &CompileCaller) {
+        *self.counts.entry(caller.clone()).or_default() += 1;
+        self.by_ticket.insert(ticket, caller.clone());
+    }
+
+    fn remove(&mut self, ticket: CompileTicket) {
+        let Some(caller) = self.by_ticket.remove(&ticket) else {
+            return;
+        };
+        if let Some(count) = self.counts.get_mut(&caller) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&caller);
+            }
+        }
+    }
+
+    fn count(&self, caller: &CompileCaller) -> usize {
+        self.counts.get(caller).copied().unwrap_or(0)
     }
 }
 

@@ -4,14 +4,26 @@ use environments::EnvironmentName;
 use proptest::prelude::*;
 
 use super::CompilePriority::{Background, Foreground};
-use super::{CompileQueue, CompileTicket, QueueBounds};
+use super::{
+    CompileCaller, CompileOrigin, CompilePriority, CompileQueue, CompileQueueFull, CompileTicket,
+    QueueBounds,
+};
 
 fn queue(slots: usize) -> CompileQueue {
     CompileQueue::new(QueueBounds {
         slots,
         waiting_max: 8,
         waiting_each_max: 5,
+        waiting_of_caller_max: 4,
     })
+}
+
+/// A compilation of a user with this name.
+fn of(user: &str, priority: CompilePriority) -> CompileOrigin {
+    CompileOrigin {
+        caller: CompileCaller::User(user.to_owned()),
+        priority,
+    }
 }
 
 fn name(text: &str) -> EnvironmentName {
@@ -22,8 +34,12 @@ fn name(text: &str) -> EnvironmentName {
 fn environments_take_turns() {
     let mut queue = queue(1);
     let (a, b) = (name("a"), name("b"));
-    let of_a: Vec<_> = (0..3).map(|_| queue.enter(&a, Foreground)).collect();
-    let of_b: Vec<_> = (0..2).map(|_| queue.enter(&b, Foreground)).collect();
+    let of_a: Vec<_> = (0..3)
+        .map(|_| queue.enter(&a, &of("ann", Foreground)))
+        .collect();
+    let of_b: Vec<_> = (0..2)
+        .map(|_| queue.enter(&b, &of("ben", Foreground)))
+        .collect();
     let expected = [&of_a[0], &of_b[0], &of_a[1], &of_b[1], &of_a[2]];
     for ticket in expected {
         let ticket = ticket.clone().unwrap();
@@ -38,8 +54,8 @@ fn environments_take_turns() {
 fn background_compilations_wait_for_all_others() {
     let mut queue = queue(2);
     let a = name("a");
-    let late = queue.enter(&a, Background).unwrap();
-    let urgent = queue.enter(&a, Foreground).unwrap();
+    let late = queue.enter(&a, &of("ann", Background)).unwrap();
+    let urgent = queue.enter(&a, &of("ann", Foreground)).unwrap();
     assert_eq!(queue.start_next(), Some(urgent));
     assert_eq!(queue.start_next(), Some(late));
 }
@@ -48,27 +64,55 @@ fn background_compilations_wait_for_all_others() {
 fn a_full_queue_refuses_and_names_the_environment() {
     let mut queue = queue(1);
     let (a, b) = (name("a"), name("b"));
-    for _ in 0..5 {
-        queue.enter(&a, Foreground).unwrap();
+    for number in 0..5 {
+        let user = format!("user{number}");
+        queue.enter(&a, &of(&user, Foreground)).unwrap();
     }
-    let full = queue.enter(&a, Background).unwrap_err();
+    let full = queue.enter(&a, &of("ann", Background)).unwrap_err();
     assert!(
         full.to_string()
             .contains("5 compilations already wait for a")
     );
     for _ in 0..3 {
-        queue.enter(&b, Background).unwrap();
+        queue.enter(&b, &of("ben", Background)).unwrap();
     }
-    let full = queue.enter(&name("c"), Foreground).unwrap_err();
+    let full = queue.enter(&name("c"), &of("ann", Foreground)).unwrap_err();
     assert!(full.to_string().starts_with("8 compilations already wait;"));
+}
+
+#[test]
+fn one_caller_has_a_part_of_the_queue() {
+    let mut queue = queue(1);
+    let (a, b) = (name("a"), name("b"));
+    let ann = of("ann", Foreground);
+    let tickets: Vec<_> = (0..4).map(|_| queue.enter(&a, &ann).unwrap()).collect();
+    // in whichever environment and with whichever priority
+    for (environment, priority) in [(&a, Foreground), (&b, Foreground), (&b, Background)] {
+        let full = queue.enter(environment, &of("ann", priority)).unwrap_err();
+        assert_eq!(full, CompileQueueFull::Caller { waiting: 4 });
+    }
+    queue.enter(&a, &of("ben", Foreground)).unwrap();
+    let plans = CompileOrigin {
+        caller: CompileCaller::PlansOf("ann".to_owned()),
+        priority: Foreground,
+    };
+    queue.enter(&b, &plans).unwrap();
+    // a running compilation is none that waits
+    assert_eq!(queue.start_next(), Some(tickets[0]));
+    queue.enter(&b, &ann).unwrap();
+    assert!(queue.enter(&b, &ann).is_err());
+    queue.leave(tickets[1]);
+    queue.leave(tickets[0]);
+    queue.enter(&b, &ann).unwrap();
+    assert!(queue.enter(&b, &ann).is_err());
 }
 
 #[test]
 fn a_compilation_that_no_longer_waits_frees_its_place() {
     let mut queue = queue(1);
     let a = name("a");
-    let first = queue.enter(&a, Foreground).unwrap();
-    let second = queue.enter(&a, Foreground).unwrap();
+    let first = queue.enter(&a, &of("ann", Foreground)).unwrap();
+    let second = queue.enter(&a, &of("ann", Foreground)).unwrap();
     queue.leave(first);
     queue.leave(first);
     assert_eq!(queue.start_next(), Some(second));
@@ -80,20 +124,30 @@ proptest! {
     /// Every compilation starts once or leaves, no more run than there are slots, and those of one
     /// environment and priority start in their order.
     #[test]
-    fn random_use_keeps_the_bounds(steps in prop::collection::vec((0_u8..4, 0_u8..3, any::<bool>()), 1..200)) {
+    fn random_use_keeps_the_bounds(steps in prop::collection::vec((0_u8..4, 0_u8..3, 0_u8..3, any::<bool>()), 1..200)) {
         let mut queue = queue(3);
         let mut running: Vec<CompileTicket> = Vec::new();
         let mut waiting: HashMap<(u8, bool), VecDeque<CompileTicket>> = HashMap::new();
-        for (action, environment, is_urgent) in steps {
+        let mut callers: HashMap<CompileTicket, u8> = HashMap::new();
+        for (action, environment, caller, is_urgent) in steps {
             let key = (environment, is_urgent);
             match action {
                 0 | 1 => {
                     let priority = if is_urgent { Foreground } else { Background };
                     let environment = name(&format!("e{environment}"));
                     let all: usize = waiting.values().map(VecDeque::len).sum();
-                    match queue.enter(&environment, priority) {
-                        Ok(ticket) => waiting.entry(key).or_default().push_back(ticket),
-                        Err(full) => prop_assert!(full.waiting >= 5 && full.waiting <= all),
+                    let of_caller = waiting.values().flatten().filter(|it| callers[it] == caller).count();
+                    match queue.enter(&environment, &of(&caller.to_string(), priority)) {
+                        Ok(ticket) => {
+                            prop_assert!(of_caller < 4 && all < 8);
+                            callers.insert(ticket, caller);
+                            waiting.entry(key).or_default().push_back(ticket);
+                        }
+                        Err(CompileQueueFull::Caller { waiting }) => {
+                            prop_assert_eq!((waiting, of_caller), (4, 4));
+                        }
+                        Err(CompileQueueFull::All { waiting }) => prop_assert_eq!((waiting, all), (8, 8)),
+                        Err(CompileQueueFull::Environment { waiting, .. }) => prop_assert_eq!(waiting, 5),
                     }
                 }
                 2 => {

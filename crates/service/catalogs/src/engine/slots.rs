@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use environments::EnvironmentName;
 use tokio::sync::oneshot;
 
-use super::queue::{CompilePriority, CompileQueue, CompileQueueFull, CompileTicket, QueueBounds};
+use super::queue::{CompileOrigin, CompileQueue, CompileQueueFull, CompileTicket, QueueBounds};
 
 /// The queue with those who wait in it.
 #[derive(Debug, Clone)]
@@ -43,9 +43,9 @@ impl CompileSlots {
     pub(super) async fn acquire(
         &self,
         environment: &EnvironmentName,
-        priority: CompilePriority,
+        origin: &CompileOrigin,
     ) -> Result<CompileSlot, CompileQueueFull> {
-        let (slot, started) = self.enter(environment, priority)?;
+        let (slot, started) = self.enter(environment, origin)?;
         // The sender is dropped only together with the ticket, which `slot` holds.
         let _ = started.await;
         Ok(slot)
@@ -54,10 +54,10 @@ impl CompileSlots {
     fn enter(
         &self,
         environment: &EnvironmentName,
-        priority: CompilePriority,
+        origin: &CompileOrigin,
     ) -> Result<(CompileSlot, oneshot::Receiver<()>), CompileQueueFull> {
         let mut state = self.lock();
-        let ticket = state.queue.enter(environment, priority)?;
+        let ticket = state.queue.enter(environment, origin)?;
         let (start, started) = oneshot::channel();
         state.waiting.insert(ticket, start);
         state.start_waiting();
@@ -104,7 +104,7 @@ impl Drop for CompileSlot {
 mod tests {
     use std::time::Duration;
 
-    use super::super::queue::{CompilePriority, QueueBounds};
+    use super::super::queue::{CompileCaller, CompileOrigin, CompilePriority, QueueBounds};
     use super::CompileSlots;
 
     fn slots() -> CompileSlots {
@@ -112,18 +112,27 @@ mod tests {
             slots: 1,
             waiting_max: 2,
             waiting_each_max: 2,
+            waiting_of_caller_max: 2,
         })
+    }
+
+    fn origin(priority: CompilePriority) -> CompileOrigin {
+        CompileOrigin {
+            caller: CompileCaller::User("ann".to_owned()),
+            priority,
+        }
     }
 
     #[tokio::test]
     async fn a_slot_passes_on_when_it_is_dropped() {
         let slots = slots();
         let environment = "production".parse().unwrap();
-        let first = slots
-            .acquire(&environment, CompilePriority::Foreground)
-            .await
-            .unwrap();
-        let second = slots.acquire(&environment, CompilePriority::Background);
+        let (urgent, late) = (
+            origin(CompilePriority::Foreground),
+            origin(CompilePriority::Background),
+        );
+        let first = slots.acquire(&environment, &urgent).await.unwrap();
+        let second = slots.acquire(&environment, &late);
         tokio::pin!(second);
         let early = tokio::time::timeout(Duration::from_millis(1), &mut second).await;
         assert!(early.is_err(), "the slot is taken");
@@ -137,7 +146,8 @@ mod tests {
     async fn a_request_that_ends_while_it_waits_leaves_the_queue() {
         let slots = slots();
         let environment = "production".parse().unwrap();
-        let acquire = || slots.acquire(&environment, CompilePriority::Foreground);
+        let origin = origin(CompilePriority::Foreground);
+        let acquire = || slots.acquire(&environment, &origin);
         let first = acquire().await.unwrap();
         for _ in 0..10 {
             let waiting = tokio::time::timeout(Duration::from_millis(1), acquire()).await;
@@ -145,9 +155,7 @@ mod tests {
         }
         assert_eq!(slots.counts(), (0, 1));
         // started and ended before it was polled again
-        let (slot, started) = slots
-            .enter(&environment, CompilePriority::Foreground)
-            .unwrap();
+        let (slot, started) = slots.enter(&environment, &origin).unwrap();
         drop(first);
         drop((slot, started));
         assert_eq!(slots.counts(), (0, 0));

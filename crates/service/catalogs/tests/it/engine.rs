@@ -1,13 +1,19 @@
 //! Single catalogs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use catalogs::defaults::{COMPILES_WAITING_OF_CALLER_MAX, PLAN_COMPILES_PER_SLOT};
 use catalogs::{
-    CatalogCompiler, CatalogError, CatalogRequest, CatalogSettings, ChosenCompiler, CompilerChoices,
+    CatalogCompiler, CatalogError, CatalogRequest, CatalogSettings, ChosenCompiler, CompileCaller,
+    CompileOrigin, CompilePriority, CompileQueueFull, CompilerChoices,
 };
+use compiler::CompileRequest;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use serde_json::json;
 
-use crate::world::{World, code_id, notices, request};
+use crate::world::{World, caller, code_id, notices, request};
 
 /// Billions of rounds, which the limit of steps would end after many seconds.
 const ENDLESS: &str = "Integer[1, 100000000000].each |$n| { $x = $n }";
@@ -136,6 +142,94 @@ async fn a_request_that_ends_interrupts_its_compilation() {
     assert!(endless.is_err(), "the request ended before the compilation");
     // it has the only slot until it ends, so this waits for its interruption
     world.compile("n2").await.unwrap();
+}
+
+/// A client with many requests leaves places in the queue to others.
+#[tokio::test]
+async fn one_caller_cannot_take_the_whole_queue() {
+    let settings = CatalogSettings {
+        concurrent_compiles: 1,
+        ..CatalogSettings::default()
+    };
+    let world = World::new(settings).await;
+    world.deploy(
+        '1',
+        &format!("if $trusted['certname'] == 'n1' {{ {ENDLESS} }} notify {{ 'n': }}"),
+    );
+    let endless = world.compile("n1");
+    let requests = (0..COMPILES_WAITING_OF_CALLER_MAX + 5).map(|_| world.compile("n2"));
+    let other = world.catalogs.compile(CatalogRequest {
+        origin: CompileOrigin {
+            caller: caller("ben"),
+            priority: CompilePriority::Foreground,
+        },
+        ..request("n2")
+    });
+    let (mut endless, mut other) = (Box::pin(endless), Box::pin(other));
+    while world.catalogs.counts().1 == 0 {
+        assert!(futures_util::poll!(&mut endless).is_pending());
+        tokio::task::yield_now().await;
+    }
+    let mut requests: FuturesUnordered<_> = requests.collect();
+    for _ in 0..5 {
+        let refused = requests.next().await.unwrap().unwrap_err();
+        let CatalogError::QueueFull(full) = &refused else {
+            panic!("{refused}")
+        };
+        let waiting = COMPILES_WAITING_OF_CALLER_MAX;
+        assert_eq!(*full, CompileQueueFull::Caller { waiting });
+        assert!(
+            refused
+                .to_string()
+                .contains("when these have been compiled")
+        );
+    }
+    while world.catalogs.counts().0 == COMPILES_WAITING_OF_CALLER_MAX {
+        assert!(futures_util::poll!(&mut other).is_pending());
+        tokio::task::yield_now().await;
+    }
+    drop(endless);
+    let rest = async {
+        while let Some(compiled) = requests.next().await {
+            compiled.unwrap();
+        }
+    };
+    let (of_other, ()) = tokio::join!(other, rest);
+    assert_eq!(notices(&of_other.unwrap()).len(), 1);
+}
+
+/// A step of a plan asks for the catalogs of many nodes, and other plans of its owner do so too.
+#[tokio::test]
+async fn blocks_of_plans_wait_for_those_of_the_same_owner() {
+    let settings = CatalogSettings {
+        concurrent_compiles: 1,
+        ..CatalogSettings::default()
+    };
+    let world = World::new(settings).await;
+    world.deploy('1', "notify { 'n': }");
+    let environment = "production".parse().unwrap();
+    let opened = world.catalogs.environment(&environment, None).await;
+    let opened = opened.unwrap();
+    let origin = CompileOrigin {
+        caller: CompileCaller::PlansOf("ann".to_owned()),
+        priority: CompilePriority::Foreground,
+    };
+    let blocks = (0..2 * COMPILES_WAITING_OF_CALLER_MAX).map(|_| {
+        let request = CompileRequest {
+            certname: "n1".to_owned(),
+            ..CompileRequest::default()
+        };
+        let opened = Arc::clone(&opened);
+        world
+            .catalogs
+            .compile_in(opened, request, &origin, |_| Ok(()))
+    });
+    let mut blocks: FuturesUnordered<_> = blocks.collect();
+    while let Some(block) = blocks.next().await {
+        block.unwrap();
+        let (waiting, running) = world.catalogs.counts();
+        assert!(waiting + running <= PLAN_COMPILES_PER_SLOT);
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use catalogs::{CatalogSettings, CodeImpactRequest, ImpactVersion};
 
-use crate::world::{World, code_id};
+use crate::world::{World, caller, code_id};
 
 #[tokio::test]
 async fn nodes_are_grouped_by_the_changes_between_two_versions() {
@@ -29,6 +29,7 @@ async fn nodes_are_grouped_by_the_changes_between_two_versions() {
         before: version(None),
         after: version(Some(code_id('2'))),
         nodes: names.iter().map(|name| name.parse().unwrap()).collect(),
+        caller: caller("ann"),
     };
     let impact = world.catalogs.impact(&request).await.unwrap();
     assert_eq!(impact.code_ids, (Some(code_id('1')), Some(code_id('2'))));

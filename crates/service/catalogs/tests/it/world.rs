@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use catalogs::{
-    CatalogError, CatalogRequest, CatalogSettings, Catalogs, CompilePriority, CompiledNode,
-    EmbeddedExports,
+    CatalogError, CatalogRequest, CatalogSettings, Catalogs, CompileCaller, CompileOrigin,
+    CompilePriority, CompiledNode, EmbeddedExports,
 };
 use classifier::{
     Classifier, FactSource, FactSourceError, GroupInput, NodeFacts, UnrestrictedEditor,
@@ -136,9 +136,16 @@ pub(crate) fn request(certname: &str) -> CatalogRequest {
         environment: Some("production".parse().unwrap()),
         code_id: None,
         facts: None,
-        priority: CompilePriority::Foreground,
+        origin: CompileOrigin {
+            caller: caller("ann"),
+            priority: CompilePriority::Foreground,
+        },
         keep_exports: false,
     }
+}
+
+pub(crate) fn caller(user: &str) -> CompileCaller {
+    CompileCaller::User(user.to_owned())
 }
 
 /// Title and message of each resource of the type `Notify`.

@@ -18,7 +18,7 @@ use crate::defaults::FILE_SOURCES_MAX;
 use crate::host::PlanHost;
 use crate::objects::PlanTarget;
 use crate::run::TargetState;
-use crate::world::{ApplyCompiler, ApplyEnvironment};
+use crate::world::{ApplyCompiler, ApplyEnvironment, PlanOwner};
 
 /// The parameter with the catalog.
 const CATALOG: &str = "catalog";
@@ -29,6 +29,7 @@ const SOURCE: &str = "\"puppet:///modules/";
 /// Compiles the catalog of each target of a step.
 pub(super) struct ApplyCatalogs {
     compiler: Arc<dyn ApplyCompiler>,
+    owner: PlanOwner,
     environment: String,
     code_id: Option<String>,
     program: ApplyProgram,
@@ -58,6 +59,7 @@ impl ApplyCatalogs {
         };
         Self {
             compiler: Arc::clone(&host.run.world.apply_compiler),
+            owner: host.run.owner(),
             environment: host.run.launch.environment.clone(),
             code_id: host.run.launch.code_id.clone(),
             program,
@@ -94,8 +96,8 @@ impl NodeParamsSource for ApplyCatalogs {
 
     async fn open(&self) -> Result<Box<dyn OpenNodeParams + '_>, Json> {
         let code_id = self.code_id.as_deref();
-        let environment = self.compiler.open(&self.environment, code_id).await;
-        let environment = environment.map_err(|why| apply_error(&why))?;
+        let opening = self.compiler.open(&self.owner, &self.environment, code_id);
+        let environment = opening.await.map_err(|why| apply_error(&why))?;
         Ok(Box::new(OpenApplyCatalogs {
             catalogs: self,
             environment,

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use catalogs::{CompilerOptions, EnvironmentOnDisk};
 use compiler::{CompileRequest, CompilerEnvironment, DocumentForm};
 use environments::CodeReader;
-use plan_language::{ApplyCompiler, ApplyEnvironment};
+use plan_language::{ApplyCompiler, ApplyEnvironment, PlanOwner};
 use serde_json::value::RawValue;
 
 #[derive(Debug)]
@@ -21,6 +21,7 @@ struct TestEnvironment(CompilerEnvironment);
 impl ApplyCompiler for TestCompiler {
     async fn open(
         &self,
+        _: &PlanOwner,
         environment: &str,
         code_id: Option<&str>,
     ) -> Result<Box<dyn ApplyEnvironment>, String> {

@@ -4,9 +4,17 @@ use std::sync::Arc;
 
 use api_types::Route;
 use async_trait::async_trait;
-use classifier::{FactSource, FactSourceError, NodeFacts};
-use http::{Request, StatusCode};
+use catalogs::defaults::COMPILES_WAITING_OF_CALLER_MAX;
+use catalogs::{CatalogSettings, Catalogs, EmbeddedExports};
+use classifier::{
+    Classifier, FactSource, FactSourceError, GroupInput, NodeFacts, UnrestrictedEditor,
+};
+use environments::CodeReader;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use http::{Request, StatusCode, header};
 use pcp::Certname;
+use pki::seal::SealKey;
 use rbac::{PermissionGrant, RoleSpec, TokenRequest, UserSpec};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
@@ -47,6 +55,19 @@ impl FactSource for AnyNode {
 async fn world() -> World {
     let world = World::new().await;
     world.state.classifier.set_fact_source(Arc::new(AnyNode));
+    world
+}
+
+/// The same with other settings of the engine.
+async fn world_with(settings: impl FnOnce(&World) -> CatalogSettings) -> World {
+    let mut world = world().await;
+    let settings = CatalogSettings {
+        codedir: world.dir.path().join("code"),
+        ..settings(&world)
+    };
+    let code = Arc::clone(&world.state.code) as Arc<dyn CodeReader>;
+    world.state.catalogs = Catalogs::new(settings, code, world.state.classifier.clone());
+    world.router = api::router(world.state.clone());
     world
 }
 
@@ -180,6 +201,112 @@ async fn one_request_names_a_bounded_number_of_nodes() {
     assert!(error(&reply).1.contains("at most 25 nodes"));
 }
 
+/// A client with many requests is told to wait, and others are served.
+#[tokio::test]
+async fn one_user_cannot_take_the_whole_queue() {
+    let world = world_with(|_| CatalogSettings {
+        concurrent_compiles: 1,
+        ..CatalogSettings::default()
+    })
+    .await;
+    let endless = "Integer[1, 100000000000].each |$n| { $x = $n }";
+    write_manifest(&world, "production", endless);
+    let token = compiler_of_production(&world).await;
+    let many = COMPILES_WAITING_OF_CALLER_MAX + 2;
+    let mut requests: FuturesUnordered<_> =
+        (0..many).map(|_| compile(&world, command("a"))).collect();
+    let refused = requests.next().await.expect("a reply");
+    assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(refused.headers.contains_key(header::RETRY_AFTER));
+    let (kind, message) = error(&refused);
+    assert_eq!(kind, "puppetlabs.orchestrator/service-unavailable");
+    let expected = format!("{COMPILES_WAITING_OF_CALLER_MAX} catalogs that you requested");
+    assert!(message.starts_with(&expected), "{message}");
+    let other = Request::post(COMPILE).header("X-Authentication", &token);
+    let other = other.body(command("a").to_string().into());
+    let mut other = Box::pin(world.send(other.expect("a request")));
+    while world.state.catalogs.counts().0 <= COMPILES_WAITING_OF_CALLER_MAX {
+        assert!(futures_util::poll!(&mut other).is_pending(), "it waits");
+        tokio::task::yield_now().await;
+    }
+    let rest = async { while requests.next().await.is_some() {} };
+    tokio::join!(world.state.catalogs.shutdown(), other, rest);
+}
+
+#[tokio::test]
+async fn exported_resources_are_kept_only_from_the_nodes_own_catalog() {
+    let world = world_with(|world| {
+        let seal = SealKey::open_or_create(&world.dir.path().join("seal")).expect("a key");
+        let runtime = tokio::runtime::Handle::current();
+        let exports = EmbeddedExports::new(world.store.clone(), Arc::new(seal), runtime);
+        CatalogSettings {
+            kept_exports: Some(exports),
+            ..CatalogSettings::default()
+        }
+    })
+    .await;
+    write_manifest(&world, "production", "@@notify { 'a': }");
+    write_manifest(&world, "other", "@@notify { 'of other': }");
+    let with_facts = json!({"node": "a", "keep_exports": true, "facts": {"kernel": "Linux"}});
+    let of_other = json!({"node": "a", "keep_exports": true, "environment": "other"});
+    for body in [with_facts, of_other] {
+        let reply = compile(&world, body).await;
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{}", reply.text());
+        let (kind, message) = error(&reply);
+        assert_eq!(kind, "puppetlabs.orchestrator/validation-error");
+        assert!(
+            message.contains("no environment other than production"),
+            "{message}"
+        );
+    }
+    let kept = world.store.exporting_node("a").await.expect("an answer");
+    assert_eq!(kept, None);
+    let own = json!({"node": "a", "keep_exports": true});
+    assert_eq!(compile(&world, own).await.status, StatusCode::OK);
+    let kept = world.store.exporting_node("a").await.expect("an answer");
+    assert!(kept.is_some());
+}
+
+/// Facts, node groups and environments of a node are told only to those who may compile catalogs.
+#[tokio::test]
+async fn a_caller_without_the_permission_learns_nothing_of_a_node() {
+    let world = World::new().await;
+    let classifier = &world.state.classifier;
+    write_manifest(&world, "production", "");
+    let token = user_with(&world, "nora", Vec::new()).await;
+    let body = json!({"node": "a"});
+    let mut replies = Vec::new();
+    let mut compare = async || {
+        let reply = compile(&world, body.clone()).await;
+        let request = Request::post(COMPILE).header("X-Authentication", &token);
+        let request = request.body(body.to_string().into()).expect("a request");
+        let refused = world.send(request).await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{}", refused.text());
+        replies.push(refused.text());
+        reply.status.as_u16()
+    };
+    assert_eq!(compare().await, 404, "no facts are known");
+    classifier.set_fact_source(Arc::new(AnyNode));
+    assert_eq!(compare().await, 200);
+    for color in ["red", "blue"] {
+        create_group(classifier, color).await;
+    }
+    assert_eq!(compare().await, 500, "the groups contradict each other");
+    assert_eq!(replies[0], replies[1]);
+    assert_eq!(replies[1], replies[2]);
+}
+
+/// A node group of all nodes with a variable of its own value.
+async fn create_group(classifier: &Classifier, color: &str) {
+    let group = json!({
+        "name": color, "parent": "00000000-0000-4000-8000-000000000000", "classes": {},
+        "rule": ["~", "name", "."], "variables": {"color": color},
+    });
+    let group = GroupInput::parse(&group).expect("a group");
+    let created = classifier.create(group, UnrestrictedEditor).await;
+    created.expect("created");
+}
+
 #[tokio::test]
 async fn the_permission_holds_for_the_named_environments() {
     let world = world().await;
@@ -207,27 +334,33 @@ async fn the_permission_holds_for_the_named_environments() {
 
 /// A user who may only compile catalogs of `production`; returns the user's token.
 async fn compiler_of_production(world: &World) -> String {
+    let permission = PermissionGrant {
+        object_type: "puppetserver".to_owned(),
+        action: "compile_catalogs".to_owned(),
+        instance: "production".to_owned(),
+    };
+    user_with(world, "cora", vec![permission]).await
+}
+
+/// A user with these permissions; returns the user's token.
+async fn user_with(world: &World, login: &str, permissions: Vec<PermissionGrant>) -> String {
     let access = &world.state.access;
     let by = access.api_user();
     let role = RoleSpec {
-        display_name: "compiles production".to_owned(),
-        permissions: vec![PermissionGrant {
-            object_type: "puppetserver".to_owned(),
-            action: "compile_catalogs".to_owned(),
-            instance: "production".to_owned(),
-        }],
+        display_name: format!("role of {login}"),
+        permissions,
         ..RoleSpec::default()
     };
     let role = access.create_role(&by, role).await.expect("a role");
     let user = UserSpec {
-        login: "cora".to_owned(),
-        display_name: "Cora".to_owned(),
+        login: login.to_owned(),
+        display_name: login.to_owned(),
         password: Some("a good password".into()),
         role_ids: vec![role],
         ..UserSpec::default()
     };
     access.create_user(&by, user).await.expect("a user");
     let request = TokenRequest::default();
-    let token = Box::pin(access.login("cora", "a good password".into(), request, None));
+    let token = Box::pin(access.login(login, "a good password".into(), request, None));
     token.await.expect("a token").expose_secret().to_owned()
 }

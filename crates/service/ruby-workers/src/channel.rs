@@ -1,8 +1,9 @@
 //! Connection to a process: frames with a time budget, and the text that the process prints. Main type:
 //! [`Channel`].
 //!
-//! Invariant: printed text is read while frames are awaited, so a process that prints never blocks, and
-//! one that prints more than its bound is noticed.
+//! Invariants: printed text is read while frames are awaited, so a process that prints never blocks, and
+//! one that prints more than its bound is noticed; the end of the process is noticed even if another process
+//! holds its socket; an interruption ends every wait.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,12 +16,15 @@ use rustix::net::{SendFlags, send};
 
 use crate::defaults::READ_SIZE;
 use crate::frame::FrameBuffer;
+use crate::interrupt::RubyInterrupt;
 
 /// Frames of one process. The socket is non-blocking.
 #[derive(Debug)]
 pub(crate) struct Channel {
     socket: UnixStream,
     output: Option<PrintedOutput>,
+    /// Readable when the process has ended; `None` if only the socket shows it.
+    process: Option<OwnedFd>,
     received: FrameBuffer,
     buffer: Box<[u8]>,
     frame_max: usize,
@@ -37,7 +41,20 @@ struct PrintedOutput {
 
 /// Time that is left for a process, without the time that the caller takes.
 #[derive(Debug)]
-pub(crate) struct TimeBudget(Duration);
+pub(crate) struct TimeBudget {
+    left: Duration,
+    /// Ends the time early.
+    interrupt: Option<RubyInterrupt>,
+}
+
+/// The descriptors of a channel that are ready.
+#[derive(Debug, Default, Clone, Copy)]
+struct Ready {
+    socket: bool,
+    output: bool,
+    process: bool,
+    interrupt: bool,
+}
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChannelError {
@@ -45,6 +62,8 @@ pub(crate) enum ChannelError {
     Closed,
     #[error("it did not answer in time")]
     TimedOut,
+    #[error("the wait for it was interrupted")]
+    Interrupted,
     #[error("its message is too long")]
     TooLong,
     #[error("it printed too much")]
@@ -57,12 +76,23 @@ pub(crate) enum ChannelError {
 
 impl TimeBudget {
     pub(crate) const fn new(time: Duration) -> Self {
-        Self(time)
+        Self {
+            left: time,
+            interrupt: None,
+        }
+    }
+
+    /// A time that `interrupt` ends early.
+    pub(crate) fn interruptible(time: Duration, interrupt: Option<&RubyInterrupt>) -> Self {
+        Self {
+            left: time,
+            interrupt: interrupt.cloned(),
+        }
     }
 
     fn spend(&mut self, since: Instant) -> Result<(), ChannelError> {
-        self.0 = self.0.saturating_sub(since.elapsed());
-        if self.0.is_zero() {
+        self.left = self.left.saturating_sub(since.elapsed());
+        if self.left.is_zero() {
             return Err(ChannelError::TimedOut);
         }
         Ok(())
@@ -94,10 +124,16 @@ impl Channel {
         Ok(Self {
             socket,
             output,
+            process: None,
             received: FrameBuffer::default(),
             buffer: vec![0; READ_SIZE].into_boxed_slice(),
             frame_max,
         })
+    }
+
+    /// The channel with a descriptor of the process, which may end while others hold its socket.
+    pub(crate) fn with_process(self, process: Option<OwnedFd>) -> Self {
+        Self { process, ..self }
     }
 
     pub(crate) fn socket(&self) -> &UnixStream {
@@ -165,33 +201,53 @@ impl Channel {
     fn wait(&mut self, flags: PollFlags, budget: &mut TimeBudget) -> Result<(), ChannelError> {
         loop {
             let since = Instant::now();
-            let (is_socket_ready, has_output) = self.poll_once(flags, budget.0)?;
-            if has_output && let Some(output) = &mut self.output {
+            let ready = self.poll_once(flags, budget)?;
+            if ready.output
+                && let Some(output) = &mut self.output
+            {
                 output.read(&mut self.buffer)?;
             }
+            if ready.interrupt {
+                return Err(ChannelError::Interrupted);
+            }
             budget.spend(since)?;
-            if is_socket_ready {
+            if ready.socket {
                 return Ok(());
+            }
+            if ready.process {
+                // what it sent before its end may have come after the socket was looked at
+                let now = TimeBudget::new(Duration::ZERO);
+                return match self.poll_once(flags, &now)?.socket {
+                    true => Ok(()),
+                    false => Err(ChannelError::Closed),
+                };
             }
         }
     }
 
-    fn poll_once(&self, flags: PollFlags, time: Duration) -> Result<(bool, bool), ChannelError> {
-        let mut polled = Vec::with_capacity(2);
+    fn poll_once(&self, flags: PollFlags, budget: &TimeBudget) -> Result<Ready, ChannelError> {
+        let output = self.output.as_ref().filter(|output| !output.is_closed);
+        let output = output.map(|output| output.pipe.as_fd());
+        let process = self.process.as_ref().map(OwnedFd::as_fd);
+        let interrupt = budget.interrupt.as_ref().map(RubyInterrupt::event);
+        let mut polled = Vec::with_capacity(4);
         polled.push(PollFd::from_borrowed_fd(self.socket.as_fd(), flags));
-        if let Some(output) = self.output.as_ref().filter(|output| !output.is_closed) {
-            polled.push(PollFd::from_borrowed_fd(output.pipe.as_fd(), PollFlags::IN));
+        for fd in [output, process, interrupt].into_iter().flatten() {
+            polled.push(PollFd::from_borrowed_fd(fd, PollFlags::IN));
         }
-        let timeout = Timespec::try_from(time).ok();
+        let timeout = Timespec::try_from(budget.left).ok();
         match poll(&mut polled, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(io::Error::from(error).into()),
         }
-        let is_ready = |index: usize| {
-            let fd: Option<&PollFd<'_>> = polled.get(index);
-            fd.is_some_and(|fd| !fd.revents().is_empty())
-        };
-        Ok((is_ready(0), is_ready(1)))
+        let mut is_ready = polled.iter().map(|fd| !fd.revents().is_empty());
+        let mut next = |is_polled: bool| is_polled && is_ready.next().unwrap_or(false);
+        Ok(Ready {
+            socket: next(true),
+            output: next(output.is_some()),
+            process: next(process.is_some()),
+            interrupt: next(interrupt.is_some()),
+        })
     }
 }
 

@@ -51,6 +51,8 @@ pub enum RubyWorkerError {
         after.as_secs()
     )]
     Busy { max: usize, after: Duration },
+    #[error("the wait for Ruby was interrupted")]
+    Interrupted,
     #[error("the connection to the Ruby process of environment {environment} failed: {source}")]
     Connection {
         environment: String,
@@ -152,6 +154,12 @@ pub enum RubyCallError {
     Aborted { callee: String, abort: RubyAbort },
     #[error("{callee} is nested deeper than {max} calls between Ruby and the compiler")]
     TooDeep { callee: String, max: usize },
+    /// Another thread ended the session.
+    #[error("{callee}{} was interrupted", shown_place(file.as_ref(), None))]
+    Interrupted {
+        callee: String,
+        file: Option<PathBuf>,
+    },
     #[error("{callee} was called in a session that an earlier call ended")]
     Ended { callee: String },
 }

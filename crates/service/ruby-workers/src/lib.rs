@@ -5,7 +5,8 @@
 //! loaders in memory. [`RubyWorkers::session`] forks it for one compile; the fork costs little, and its
 //! changes to globals, classes and the process environment end with it. A [`RubySession`] makes calls one
 //! after the other. Ruby code asks for variables, functions of the compiler and the like through
-//! [`RubyCallbacks`]. The calls block: use them from threads that may block.
+//! [`RubyCallbacks`]. The calls block: use them from threads that may block. A [`RubyInterrupt`] ends them from
+//! another thread.
 //!
 //! Invariants: a process serves one version of one environment, and a session process serves one compile;
 //! a session that hangs, dies, prints or allocates beyond its bounds fails its call and is killed with the
@@ -19,6 +20,7 @@ mod error;
 mod frame;
 mod function_files;
 mod hidden_files;
+mod interrupt;
 mod pool;
 mod process;
 mod protocol;
@@ -31,6 +33,7 @@ pub use environment::RubyEnvironment;
 pub use error::{RubyCallError, RubyException, RubyWorkerError};
 pub use function_files::{RubyFunctionApi, RubyFunctionFile, list_ruby_functions};
 pub use hidden_files::{HiddenPaths, HideFilesError};
+pub use interrupt::RubyInterrupt;
 pub use pool::RubyWorkers;
 pub use protocol::{
     RubyBlock, RubyBlockShape, RubyFunctionDescription, RubyHieraCall, RubyResourceType,

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crate::defaults::PRELOADED_MAX;
 use crate::environment::RubyEnvironment;
 use crate::error::RubyWorkerError;
+use crate::interrupt::RubyInterrupt;
 use crate::session::RubySession;
 use crate::settings::RubyWorkerSettings;
 use crate::template_process::{ForkedSession, TemplateProcess};
@@ -61,7 +62,7 @@ pub(crate) enum PreloadedCode {
 
 /// Count of free sessions.
 #[derive(Debug)]
-struct SessionSlots {
+pub(crate) struct SessionSlots {
     free: Mutex<usize>,
     changed: Condvar,
 }
@@ -97,16 +98,29 @@ impl RubyWorkers {
     /// Forks a process for one compile of an environment version. Blocks until a slot is free, and at the
     /// first time until the environment is loaded.
     pub fn session(&self, environment: &RubyEnvironment) -> Result<RubySession, RubyWorkerError> {
+        self.fork_session(environment, None)
+    }
+
+    /// The same; `interrupt` ends the wait for the session, and later its calls.
+    pub fn interruptible_session(
+        &self,
+        environment: &RubyEnvironment,
+        interrupt: &RubyInterrupt,
+    ) -> Result<RubySession, RubyWorkerError> {
+        self.fork_session(environment, Some(interrupt))
+    }
+
+    fn fork_session(
+        &self,
+        environment: &RubyEnvironment,
+        interrupt: Option<&RubyInterrupt>,
+    ) -> Result<RubySession, RubyWorkerError> {
         let settings = &self.pool.settings;
-        let slot = take_slot(&self.pool.slots, settings)?;
+        let slot = take_slot(&self.pool.slots, settings, interrupt)?;
         let process = self.environment_process(environment);
-        let forked = process.fork(settings)?;
-        Ok(RubySession::new(
-            Arc::clone(settings),
-            process,
-            forked,
-            slot,
-        ))
+        let forked = process.fork(settings, interrupt)?;
+        let session = RubySession::new(Arc::clone(settings), process, forked, slot);
+        Ok(session.with_interrupt(interrupt.cloned()))
     }
 
     /// Ends the processes of an environment version after its sessions.
@@ -163,7 +177,14 @@ impl EnvironmentProcess {
     }
 
     /// Forks a session; a process that fails is replaced once, and loads nothing in advance then.
-    fn fork(&self, settings: &RubyWorkerSettings) -> Result<ForkedSession, RubyWorkerError> {
+    ///
+    /// A fork takes some milliseconds and is not interrupted, because other sessions would end with the
+    /// process. Its start is.
+    fn fork(
+        &self,
+        settings: &RubyWorkerSettings,
+        interrupt: Option<&RubyInterrupt>,
+    ) -> Result<ForkedSession, RubyWorkerError> {
         let mut template = lock(&self.template);
         if let Some(process) = template.as_mut() {
             let preload = std::mem::take(&mut lock(&self.called).new);
@@ -172,7 +193,12 @@ impl EnvironmentProcess {
             }
             *template = None;
         }
-        let process = template.insert(TemplateProcess::start(settings, &self.environment)?);
+        // the process may have been started by a thread that this one waited for, and that gave up
+        if interrupt.is_some_and(RubyInterrupt::is_interrupted) {
+            return Err(RubyWorkerError::Interrupted);
+        }
+        let started = TemplateProcess::start(settings, &self.environment, interrupt)?;
+        let process = template.insert(started);
         let forked = process.fork(settings, &[]);
         if forked.is_err() {
             *template = None;
@@ -196,6 +222,18 @@ impl EnvironmentProcess {
     }
 }
 
+// === impl SessionSlots ===
+
+impl SessionSlots {
+    /// Lets all threads that wait for a slot look at their interruptions.
+    pub(crate) fn wake_all(&self) {
+        // with the lock no thread is between its look and its wait
+        let free = lock(&self.free);
+        self.changed.notify_all();
+        drop(free);
+    }
+}
+
 // === impl SessionSlot ===
 
 impl Drop for SessionSlot {
@@ -208,11 +246,18 @@ impl Drop for SessionSlot {
 fn take_slot(
     slots: &Arc<SessionSlots>,
     settings: &RubyWorkerSettings,
+    interrupt: Option<&RubyInterrupt>,
 ) -> Result<SessionSlot, RubyWorkerError> {
     let time: Duration = settings.call_time_max;
     let start = Instant::now();
+    if let Some(interrupt) = interrupt {
+        interrupt.set_slots(slots);
+    }
     let mut free = lock(&slots.free);
     while *free == 0 {
+        if interrupt.is_some_and(RubyInterrupt::is_interrupted) {
+            return Err(RubyWorkerError::Interrupted);
+        }
         let left = time.saturating_sub(start.elapsed());
         if left.is_zero() {
             return Err(RubyWorkerError::Busy {

@@ -21,6 +21,7 @@ use crate::defaults::{CONTROL_TIME_MAX, END_TIME_MAX, FRAME_MAX, START_MESSAGES_
 use crate::environment::RubyEnvironment;
 use crate::error::RubyWorkerError;
 use crate::frame::encode;
+use crate::interrupt::RubyInterrupt;
 use crate::pool::PreloadedCode;
 use crate::process::{scripts, start_ruby};
 use crate::settings::RubyWorkerSettings;
@@ -67,10 +68,11 @@ pub(crate) struct ForkedSession {
 // === impl TemplateProcess ===
 
 impl TemplateProcess {
-    /// Starts `ruby` and loads Puppet and the environment.
+    /// Starts `ruby` and loads Puppet and the environment. `interrupt` ends that.
     pub(crate) fn start(
         settings: &RubyWorkerSettings,
         environment: &RubyEnvironment,
+        interrupt: Option<&RubyInterrupt>,
     ) -> Result<Self, RubyWorkerError> {
         let (child, socket) = start_ruby(settings, environment)?;
         let channel = Channel::new(socket, None, FRAME_MAX);
@@ -88,7 +90,7 @@ impl TemplateProcess {
                 });
             }
         };
-        let mut budget = TimeBudget::new(settings.start_time_max);
+        let mut budget = TimeBudget::interruptible(settings.start_time_max, interrupt);
         process
             .load(settings, environment, &mut budget)
             .map_err(|error| match error {
@@ -159,6 +161,7 @@ impl TemplateProcess {
         let pid = pid.ok_or_else(|| self.malformed(&reply))?;
         let output = Some((output, settings.output_max_bytes));
         let channel = Channel::new(own, output, settings.frame_max_bytes).map_err(failed)?;
+        let channel = channel.with_process(open_process(pid));
         Ok(ForkedSession { pid, channel })
     }
 
@@ -214,6 +217,7 @@ impl TemplateProcess {
                 environment,
                 after: CONTROL_TIME_MAX,
             },
+            ChannelError::Interrupted => RubyWorkerError::Interrupted,
             ChannelError::Io(source) => RubyWorkerError::Connection {
                 environment,
                 source,
@@ -260,6 +264,13 @@ impl Drop for TemplateProcess {
 fn reap(mut child: Child) {
     let _ = child.kill();
     let _ = child.wait();
+}
+
+/// A descriptor of a session's process, which was forked just now; `None` on kernels without them (before
+/// Linux 5.3), and if the process has ended.
+fn open_process(pid: i64) -> Option<OwnedFd> {
+    let pid = Pid::from_raw(pid.try_into().ok()?)?;
+    pidfd_open(pid, PidfdFlags::empty()).ok()
 }
 
 /// True if the process ended within the time; it is not reaped.

@@ -19,6 +19,7 @@ use crate::defaults::{NESTING_MAX, OUTPUT_TAIL_MAX};
 use crate::error::{RubyCallError, RubyException};
 use crate::frame::encode;
 use crate::function_files::list_ruby_functions;
+use crate::interrupt::RubyInterrupt;
 use crate::pool::{EnvironmentProcess, PreloadedCode, SessionSlot};
 use crate::protocol::{CallFailure, FailureKind};
 use crate::settings::RubyWorkerSettings;
@@ -37,6 +38,8 @@ pub struct RubySession {
     is_ended: Cell<bool>,
     /// Functions and templates that did not end the process.
     called: RefCell<BTreeSet<PreloadedCode>>,
+    /// Ends the calls; `None` if only their bounds do.
+    interrupt: Option<RubyInterrupt>,
     _slot: SessionSlot,
 }
 
@@ -56,8 +59,14 @@ impl RubySession {
             depth: Cell::new(0),
             is_ended: Cell::new(false),
             called: RefCell::default(),
+            interrupt: None,
             _slot: slot,
         }
+    }
+
+    pub(crate) fn with_interrupt(mut self, interrupt: Option<RubyInterrupt>) -> Self {
+        self.interrupt = interrupt;
+        self
     }
 
     /// True if a call ended the process; the compile needs a new session.
@@ -82,7 +91,8 @@ impl RubySession {
             return Err(RubyCallError::TooDeep { callee, max });
         }
         self.depth.set(self.depth.get() + 1);
-        let mut budget = TimeBudget::new(self.settings.call_time_max);
+        let time = self.settings.call_time_max;
+        let mut budget = TimeBudget::interruptible(time, self.interrupt.as_ref());
         let result = self.exchange(&callee, message, &mut budget, callbacks);
         self.depth.set(self.depth.get() - 1);
         if self.depth.get() == 0 && !self.is_ended.get() {
@@ -185,6 +195,10 @@ impl RubySession {
                 callee: callee_name,
                 file,
                 after: self.settings.call_time_max,
+            },
+            ChannelError::Interrupted => RubyCallError::Interrupted {
+                callee: callee_name,
+                file,
             },
             ChannelError::TooMuchOutput => RubyCallError::TooMuchOutput {
                 callee: callee_name,

@@ -1,6 +1,6 @@
 //! Functions that do what they should not: each fails alone, and the workers go on.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pcore::Value;
 use ruby_workers::RubyCallError;
@@ -122,6 +122,66 @@ fn copies_of_the_process_neither_answer_nor_stay() {
         let is_gone = stat.is_empty() || stat.contains(") Z ");
         assert!(is_gone, "{pid} lives: {stat}");
     }
+}
+
+/// The copies hold the socket of the process that ended.
+#[test]
+fn the_end_of_a_process_that_forked_is_noticed_at_once() {
+    let Some(fixture) = Fixture::new() else {
+        return;
+    };
+    let cases = [
+        ("fork { sleep }; exit! 4", "with exit code 4"),
+        (
+            "fork { Process.setsid; fork { sleep }; sleep }; Process.kill(:KILL, Process.pid); sleep",
+            "by signal 9",
+        ),
+        (
+            "fork { loop { puts 'x'; sleep 0.1 } }; exit!",
+            "with exit code 1",
+        ),
+    ];
+    fixture.functions("leaves", cases.map(|(body, _)| body));
+    fixture.function("good", "", "'good'");
+    for (index, (body, expected)) in cases.into_iter().enumerate() {
+        let session = fixture.session();
+        let mut compiler = TestCompiler::default();
+        session
+            .call_function("site::good", &[], None, &mut compiler)
+            .expect("a text");
+        let since = Instant::now();
+        let name = format!("site::leaves{index}");
+        let error = session.call_function(&name, &[], None, &mut compiler);
+        let error = error.expect_err(body);
+        assert!(
+            matches!(error, RubyCallError::Died { .. }),
+            "{body}: {error}"
+        );
+        assert!(error.to_string().contains(expected), "{body}: {error}");
+        let took = since.elapsed();
+        assert!(took < Duration::from_secs(10), "{body}: {took:?}");
+    }
+}
+
+/// The answer of a process that ends right after it is not lost.
+#[test]
+fn a_last_answer_is_read_before_the_end_is_noticed() {
+    let Some(fixture) = Fixture::new() else {
+        return;
+    };
+    let body = "fork { sleep }; Thread.new { sleep 0.05; exit! }; 'answer'";
+    fixture.function("answers", "", body);
+    let session = fixture.session();
+    let mut compiler = TestCompiler::default();
+    let mut call = || session.call_function("site::answers", &[], None, &mut compiler);
+    assert_eq!(call().expect("an answer").to_string(), "answer");
+    let error = loop {
+        match call() {
+            Ok(answer) => assert_eq!(answer.to_string(), "answer"),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, RubyCallError::Died { .. }), "{error}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod functions;
 mod hidden_files;
 mod hiera;
 mod hostile;
+mod interrupt;
 mod isolation;
 mod templates;
 mod types;

@@ -21,6 +21,10 @@ use lookup::{DirectoryEntry, FileIdentity, HieraSettings, HostError, LookupFiles
 use pcore::{Hash, Value};
 use zeroize::Zeroizing;
 
+/// The allocator of the server.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.as_slice() {

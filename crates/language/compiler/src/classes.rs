@@ -1,6 +1,5 @@
 //! Evaluation of classes and of resources of defined types: parameters, data, defaults, body.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use evaluator::{
     VariableScope, raise,
 };
 use lookup::{LookupRequest, LookupTrail};
-use pcore::{Hash, Value};
+use pcore::{FastHashMap, Hash, Value};
 use resource_types::Metaparameter;
 
 use crate::catalog::{
@@ -360,7 +359,7 @@ impl Compilation<'_> {
             source,
             resource: id,
             variables: VariableScope::top(),
-            defaults: HashMap::new(),
+            defaults: FastHashMap::default(),
             module: Some(Arc::clone(&code.module)),
         });
         drop(state);

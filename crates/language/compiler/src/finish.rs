@@ -2,12 +2,11 @@
 //!
 //! Invariant: a catalog leaves this step only if every reference in it is resolved.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use evaluator::{EvalError, EvalResult, Evaluator, raise};
-use indexmap::IndexMap;
-use pcore::{Hash, Value};
+use pcore::{FastHashMap, FastHashSet, FastIndexMap, Hash, Value};
 use resource_types::{METAPARAMETERS, Metaparameter};
 
 use crate::catalog::{ResourceId, ResourceKind, ResourceParameter, flat_texts};
@@ -232,9 +231,10 @@ impl CompileState {
     /// as the edges of containment lead. Returns the resources that got an alias.
     fn inherit_metaparameters(&mut self) -> EvalResult<Vec<ResourceId>> {
         let mut aliased = Vec::new();
-        let mut values: HashMap<ResourceId, IndexMap<&'static str, Value>> = HashMap::new();
+        let mut values: FastHashMap<ResourceId, FastIndexMap<&'static str, Value>> =
+            FastHashMap::default();
         let mut queue = VecDeque::from([MAIN]);
-        let mut seen = HashSet::new();
+        let mut seen = FastHashSet::default();
         while let Some(source) = queue.pop_front() {
             if !seen.insert(source) {
                 continue;
@@ -265,7 +265,7 @@ impl CompileState {
         Ok(aliased)
     }
 
-    fn metaparameters(&self, id: ResourceId) -> IndexMap<&'static str, Value> {
+    fn metaparameters(&self, id: ResourceId) -> FastIndexMap<&'static str, Value> {
         let resource = self.catalog.resource(id);
         METAPARAMETERS
             .iter()
@@ -281,8 +281,8 @@ impl CompileState {
     fn inherit(
         &mut self,
         id: ResourceId,
-        inherited: &IndexMap<&'static str, Value>,
-    ) -> EvalResult<IndexMap<&'static str, Value>> {
+        inherited: &FastIndexMap<&'static str, Value>,
+    ) -> EvalResult<FastIndexMap<&'static str, Value>> {
         let mut merged = inherited.clone();
         for (name, value) in inherited {
             let resource = self.catalog.resource(id);

@@ -3,8 +3,9 @@
 //! Invariant: what was found stays as long as the environment, which bounds it; names under which
 //! there is nothing are kept only up to a limit, since a manifest can make any number of them.
 
-use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
+
+use pcore::FastHashMap;
 
 use crate::defaults::{MISSING_NAME_BYTES, MISSING_NAMES_BYTES_MAX};
 
@@ -14,7 +15,7 @@ pub(crate) struct NameCache<T>(RwLock<KnownNames<T>>);
 
 #[derive(Debug)]
 struct KnownNames<T> {
-    by_name: HashMap<String, Option<T>>,
+    by_name: FastHashMap<String, Option<T>>,
     /// Memory of the names under which there is nothing.
     missing_bytes: usize,
 }
@@ -22,7 +23,7 @@ struct KnownNames<T> {
 impl<T> Default for NameCache<T> {
     fn default() -> Self {
         Self(RwLock::new(KnownNames {
-            by_name: HashMap::new(),
+            by_name: FastHashMap::default(),
             missing_bytes: 0,
         }))
     }

@@ -7,6 +7,9 @@ use std::sync::Arc;
 /// `Foo::Bar` of `foo::bar`: the type of a reference, and the title of a class.
 pub(crate) fn reference_name(name: &str) -> Arc<str> {
     let name = name.strip_prefix("::").unwrap_or(name);
+    if name.is_ascii() {
+        return ascii_reference_name(name).into();
+    }
     let mut text = String::with_capacity(name.len());
     for (index, segment) in name.split("::").enumerate() {
         if index > 0 {
@@ -17,6 +20,21 @@ pub(crate) fn reference_name(name: &str) -> Arc<str> {
         text.extend(letters.flat_map(char::to_lowercase));
     }
     text.into()
+}
+
+/// The same without the mappings of letters beyond ASCII: a compilation makes some 1,000 of these.
+fn ascii_reference_name(name: &str) -> String {
+    let mut text = name.to_ascii_lowercase();
+    let mut start = Some(0);
+    while let Some(at) = start {
+        if let Some(first) = text.get_mut(at..=at) {
+            first.make_ascii_uppercase();
+        }
+        let rest = text.as_bytes().get(at..).unwrap_or_default();
+        let separator = rest.windows(2).position(|pair| pair == b"::");
+        start = separator.map(|separator| at + separator + 2);
+    }
+    text
 }
 
 /// The name of a class or type without a leading `::`, in lower case.

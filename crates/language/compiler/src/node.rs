@@ -1,6 +1,5 @@
 //! The node block of a node, and the classes that the classifier assigns to it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use evaluator::{
@@ -8,7 +7,7 @@ use evaluator::{
     SourceLocation, VariableScope, raise,
 };
 
-use pcore::{Hash, Value};
+use pcore::{FastHashMap, Hash, Value};
 
 use crate::catalog::{CatalogResource, ResourceKind, ResourceSource};
 use crate::classes::unknown_class;
@@ -118,7 +117,7 @@ fn node_scope(source: ResourceSource, id: crate::catalog::ResourceId) -> Compile
         source,
         resource: id,
         variables: VariableScope::top(),
-        defaults: HashMap::new(),
+        defaults: FastHashMap::default(),
         module: Some("".into()),
     }
 }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use evaluator::{
     CatalogScopeId, EvalResult, ResourceAttribute, ResourceChange, SourceLocation, raise,
 };
-use indexmap::IndexMap;
-use pcore::Value;
+use pcore::{FastIndexMap, Value};
 
 use crate::catalog::{ResourceId, ResourceParameter, ResourceSource};
 use crate::compilation::Compilation;
@@ -25,7 +24,7 @@ impl Compilation<'_> {
         state.has_defaults = true;
         let source = state.scope(change.scope).source;
         let scope = state.scope_mut(change.scope);
-        let defaults: &mut IndexMap<_, _> =
+        let defaults: &mut FastIndexMap<_, _> =
             scope.defaults.entry(Arc::clone(&type_name)).or_default();
         for attribute in change.attributes {
             if defaults.contains_key(&attribute.name) {

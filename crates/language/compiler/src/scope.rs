@@ -3,12 +3,10 @@
 //! Invariant: variables are read along the chain class, inherited class, node block, top; resource
 //! defaults along the chain of declarations.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use evaluator::{CatalogScopeId, SourceLocation, VariableScope};
-use indexmap::IndexMap;
-use pcore::Value;
+use pcore::{FastHashMap, FastIndexMap, Value};
 
 use crate::catalog::{ResourceId, ResourceSource};
 use crate::state::CompileState;
@@ -32,7 +30,7 @@ pub(crate) struct CompileScope {
     pub(crate) resource: ResourceId,
     pub(crate) variables: VariableScope,
     /// Resource defaults by type.
-    pub(crate) defaults: HashMap<Arc<str>, IndexMap<Arc<str>, DefaultAttribute>>,
+    pub(crate) defaults: FastHashMap<Arc<str>, FastIndexMap<Arc<str>, DefaultAttribute>>,
     /// Module of the code; `None` in the top scope.
     pub(crate) module: Option<Arc<str>>,
 }
@@ -89,8 +87,8 @@ impl CompileState {
         &self,
         id: CatalogScopeId,
         type_name: &str,
-    ) -> IndexMap<Arc<str>, DefaultAttribute> {
-        let mut found = IndexMap::new();
+    ) -> FastIndexMap<Arc<str>, DefaultAttribute> {
+        let mut found = FastIndexMap::default();
         if !self.has_defaults {
             return found;
         }

@@ -1,13 +1,13 @@
 //! State of a compilation: [`CompileState`].
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use evaluator::{
     CatalogRelationship, CatalogScopeId, RelationshipOperand, ResourceAttribute, SourceLocation,
     VariableScope,
 };
-use indexmap::IndexMap;
+
+use pcore::{FastHashMap, FastHashSet, FastIndexMap};
 
 use crate::catalog::{Catalog, CatalogResource, ResourceId, ResourceKind, ResourceSource};
 use crate::collector::Collector;
@@ -31,9 +31,9 @@ pub(crate) struct CompileState {
     pub(crate) catalog: Catalog,
     pub(crate) scopes: Vec<CompileScope>,
     pub(crate) sources: Vec<SourceRecord>,
-    pub(crate) sources_by_name: HashMap<String, ResourceSource>,
+    pub(crate) sources_by_name: FastHashMap<String, ResourceSource>,
     /// Scopes of evaluated classes by name.
-    pub(crate) class_scopes: HashMap<Arc<str>, CatalogScopeId>,
+    pub(crate) class_scopes: FastHashMap<Arc<str>, CatalogScopeId>,
     /// Scope of the node block; the top scope without one.
     pub(crate) node_scope: CatalogScopeId,
     /// Remaining size of the catalog.
@@ -45,16 +45,16 @@ pub(crate) struct CompileState {
     pub(crate) collectors: Vec<Collector>,
     /// Indices of the collectors that still run in every round.
     pub(crate) active_collectors: Vec<u32>,
-    pub(crate) alternatives: HashMap<u32, Vec<RelationshipOperand>>,
+    pub(crate) alternatives: FastHashMap<u32, Vec<RelationshipOperand>>,
     /// Overrides of resources that are not declared yet, by type and title.
-    pub(crate) pending_overrides: IndexMap<(Arc<str>, Arc<str>), Vec<PendingOverride>>,
+    pub(crate) pending_overrides: FastIndexMap<(Arc<str>, Arc<str>), Vec<PendingOverride>>,
     pub(crate) relationships: Vec<CatalogRelationship>,
     /// Certnames of the nodes that export the collected resources.
-    pub(crate) collected_exports: HashMap<ResourceId, String>,
-    pub(crate) known_classes: HashMap<String, Option<Arc<ClassDefinition>>>,
-    pub(crate) known_defined_types: HashMap<String, Option<Arc<DefinedType>>>,
+    pub(crate) collected_exports: FastHashMap<ResourceId, String>,
+    pub(crate) known_classes: FastHashMap<String, Option<Arc<ClassDefinition>>>,
+    pub(crate) known_defined_types: FastHashMap<String, Option<Arc<DefinedType>>>,
     /// Manifests of modules whose functions and types are known, by their keys.
-    pub(crate) registered_manifests: HashSet<usize>,
+    pub(crate) registered_manifests: FastHashSet<usize>,
     pub(crate) site: Arc<[Arc<ManifestDefinitions>]>,
     pub(crate) logs: Vec<CompileLog>,
     pub(crate) ruby_calls: RubyCalls,
@@ -73,7 +73,7 @@ impl CompileState {
             source: ResourceSource(0),
             resource: MAIN,
             variables: VariableScope::top(),
-            defaults: HashMap::new(),
+            defaults: FastHashMap::default(),
             module: None,
         };
         let main = SourceRecord {
@@ -84,21 +84,21 @@ impl CompileState {
             catalog: Catalog::default(),
             scopes: vec![top],
             sources: vec![main],
-            sources_by_name: HashMap::new(),
-            class_scopes: HashMap::new(),
+            sources_by_name: FastHashMap::default(),
+            class_scopes: FastHashMap::default(),
             node_scope: CatalogScopeId::TOP,
             units_left: defaults::CATALOG_UNITS_MAX,
             has_defaults: false,
             unevaluated: Vec::new(),
             collectors: Vec::new(),
             active_collectors: Vec::new(),
-            alternatives: HashMap::new(),
-            pending_overrides: IndexMap::new(),
+            alternatives: FastHashMap::default(),
+            pending_overrides: FastIndexMap::default(),
             relationships: Vec::new(),
-            collected_exports: HashMap::new(),
-            known_classes: HashMap::new(),
-            known_defined_types: HashMap::new(),
-            registered_manifests: HashSet::new(),
+            collected_exports: FastHashMap::default(),
+            known_classes: FastHashMap::default(),
+            known_defined_types: FastHashMap::default(),
+            registered_manifests: FastHashSet::default(),
             site: Arc::new([]),
             logs: Vec::new(),
             ruby_calls: RubyCalls::default(),

@@ -6,10 +6,9 @@
 //! Invariant: nodes are in one list and refer to each other by index, so a unit of any depth is
 //! dropped without recursion.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use pcore::{Type, Value};
+use pcore::{FastHashMap, Type, Value};
 use syntax::ast::{Ast, BinaryOp, ExprId};
 
 use crate::catalog_code::{
@@ -282,7 +281,7 @@ pub(crate) struct CodeBody {
     /// Names of its variables in the order of their slots, parameters first.
     pub(crate) variables: Vec<Arc<str>>,
     /// Slots by name, if there are too many variables to search their list.
-    pub(crate) slots_by_name: Option<HashMap<Arc<str>, usize>>,
+    pub(crate) slots_by_name: Option<FastHashMap<Arc<str>, usize>>,
     /// True if all parameters are untyped and required, as in most blocks.
     pub(crate) is_plain: bool,
     /// For templates: true if it declares its parameters.

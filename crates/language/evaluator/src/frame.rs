@@ -5,11 +5,10 @@
 //! it was made and by the blocks inside that code.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pcore::Value;
+use pcore::{FastHashMap, Value};
 
 use crate::code::LoweredUnit;
 
@@ -238,7 +237,7 @@ fn scope_of(parent: Option<&Rc<VariableFrame>>) -> CatalogScopeId {
 /// Variables of the top scope, by their names without a leading `::`.
 #[derive(Debug, Default)]
 pub(crate) struct GlobalVariables {
-    variables: RefCell<HashMap<Arc<str>, Value>>,
+    variables: RefCell<FastHashMap<Arc<str>, Value>>,
 }
 
 impl GlobalVariables {

@@ -9,11 +9,11 @@
 //! Invariant: once a name is resolved, it has the same meaning for the rest of the evaluation.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use pcore::Type;
+use pcore::{FastHashMap, Type};
 use syntax::ModuleLocation;
 
 use crate::Evaluator;
@@ -27,13 +27,13 @@ use crate::parse::{self, ParseCache, SourceLanguage};
 pub(crate) struct DefinitionLoader {
     parsed: Arc<ParseCache>,
     language: SourceLanguage,
-    functions: RefCell<HashMap<Arc<str>, Option<LoadedFunction>>>,
-    types: RefCell<HashMap<Arc<str>, Option<AliasState>>>,
+    functions: RefCell<FastHashMap<Arc<str>, Option<LoadedFunction>>>,
+    types: RefCell<FastHashMap<Arc<str>, Option<AliasState>>>,
     /// Number of nested alias evaluations in progress.
     resolving: Cell<u32>,
     postponed: RefCell<Vec<PostponedAlias>>,
     /// Module that owns a file, by the path of the file; `None` for files of the environment.
-    owners: RefCell<HashMap<Arc<str>, Option<Arc<str>>>>,
+    owners: RefCell<FastHashMap<Arc<str>, Option<Arc<str>>>>,
 }
 
 /// A function written in Puppet, by its unit and code index.
@@ -442,7 +442,7 @@ impl DefinitionLoader {
 
 /// Checks that a program defines each name only once.
 fn check_unique(unit: &LoweredUnit) -> EvalResult<()> {
-    let mut seen: HashMap<(&'static str, String), &LoweredDefinition> = HashMap::new();
+    let mut seen: FastHashMap<(&'static str, String), &LoweredDefinition> = FastHashMap::default();
     for definition in &unit.definitions {
         let kind = match definition.what {
             DefinitionCode::Function { .. } => "function",

@@ -2,11 +2,10 @@
 //!
 //! Invariant: a file is read and parsed once, until its identity changes.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pcore::{Binary, Hash, Value};
+use pcore::{Binary, FastHashMap, Hash, Value};
 use psych::{YamlLoadOptions, YamlTreeNode};
 
 use crate::defaults::CACHED_FILES;
@@ -22,7 +21,7 @@ pub(crate) enum DataFormat {
 /// Parsed files, shared by all sessions of a process.
 #[derive(Debug, Default)]
 pub struct DataFileCache {
-    files: Mutex<HashMap<(PathBuf, DataFormat), CachedDataFile>>,
+    files: Mutex<FastHashMap<(PathBuf, DataFormat), CachedDataFile>>,
 }
 
 #[derive(Debug, Clone)]
@@ -68,7 +67,9 @@ impl DataFileCache {
         Ok(data)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(PathBuf, DataFormat), CachedDataFile>> {
+    fn lock(
+        &self,
+    ) -> std::sync::MutexGuard<'_, FastHashMap<(PathBuf, DataFormat), CachedDataFile>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

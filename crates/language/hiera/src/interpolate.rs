@@ -64,29 +64,32 @@ impl LookupSession {
         text: &str,
         methods: MethodUse,
     ) -> Result<Value, Error> {
-        run.explain_within(ExplainStep::Interpolate(text.to_owned()), |run| {
-            let mut out = String::new();
-            let mut rest = text;
-            while let Some(start) = rest.find("%{") {
-                let inner = &rest[start + 2..];
-                let Some(end) = inner.find('}') else { break };
-                out.push_str(&rest[..start]);
-                let whole = start == 0 && out.is_empty() && inner[end + 1..].is_empty();
-                let is_whole = whole && rest.len() == text.len();
-                rest = &inner[end + 1..];
-                match self.expression(run, inner[..end].trim(), is_whole, methods)? {
-                    InterpolatedValue::Alias(value) => return Ok(value),
-                    InterpolatedValue::Text(filled) => out.push_str(&filled),
+        run.explain_within(
+            || ExplainStep::Interpolate(text.to_owned()),
+            |run| {
+                let mut out = String::new();
+                let mut rest = text;
+                while let Some(start) = rest.find("%{") {
+                    let inner = &rest[start + 2..];
+                    let Some(end) = inner.find('}') else { break };
+                    out.push_str(&rest[..start]);
+                    let whole = start == 0 && out.is_empty() && inner[end + 1..].is_empty();
+                    let is_whole = whole && rest.len() == text.len();
+                    rest = &inner[end + 1..];
+                    match self.expression(run, inner[..end].trim(), is_whole, methods)? {
+                        InterpolatedValue::Alias(value) => return Ok(value),
+                        InterpolatedValue::Text(filled) => out.push_str(&filled),
+                    }
+                    if out.len() > MAX_INTERPOLATED_BYTES {
+                        return Err(Error::data(format!(
+                            "interpolation makes a text of more than {MAX_INTERPOLATED_BYTES} bytes"
+                        )));
+                    }
                 }
-                if out.len() > MAX_INTERPOLATED_BYTES {
-                    return Err(Error::data(format!(
-                        "interpolation makes a text of more than {MAX_INTERPOLATED_BYTES} bytes"
-                    )));
-                }
-            }
-            out.push_str(rest);
-            Ok(Value::from(out))
-        })
+                out.push_str(rest);
+                Ok(Value::from(out))
+            },
+        )
     }
 
     fn expression(
@@ -145,26 +148,29 @@ impl LookupSession {
             .split_first()
             .ok_or_else(|| Error::data(format!("Syntax error in string: {subject}")))?;
         let root = plain_text(root);
-        let value = run.explain_within(ExplainStep::Scope("Global Scope".to_owned()), |run| {
-            if let Some(value) = run.overrides.get_str(&root) {
-                run.explain(|it| it.record_found(&root, value, " in overrides"));
-                return Ok(value.clone());
-            }
-            if let Some(value) = run.variable(&root)? {
-                run.record_found(&root, &value);
-                return Ok(value);
-            }
-            if run.depends_on.is_none() && run.host.strict_variables() {
-                return Err(Error::Undefined(root.clone()));
-            }
-            match run.defaults.get_str(&root) {
-                Some(value) => {
-                    run.explain(|it| it.record_found(&root, value, " in defaults"));
-                    Ok(value.clone())
+        let value = run.explain_within(
+            || ExplainStep::Scope("Global Scope".to_owned()),
+            |run| {
+                if let Some(value) = run.overrides.get_str(&root) {
+                    run.explain(|it| it.record_found(&root, value, " in overrides"));
+                    return Ok(value.clone());
                 }
-                None => Ok(Value::Undef),
-            }
-        })?;
+                if let Some(value) = run.variable(&root)? {
+                    run.record_found(&root, &value);
+                    return Ok(value);
+                }
+                if run.depends_on.is_none() && run.host.strict_variables() {
+                    return Err(Error::Undefined(root.clone()));
+                }
+                match run.defaults.get_str(&root) {
+                    Some(value) => {
+                        run.explain(|it| it.record_found(&root, value, " in defaults"));
+                        Ok(value.clone())
+                    }
+                    None => Ok(Value::Undef),
+                }
+            },
+        )?;
         if value == Value::Undef || below.is_empty() {
             return Ok(value);
         }

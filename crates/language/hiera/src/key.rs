@@ -99,25 +99,31 @@ pub(crate) fn dig(
         return Ok(Some(value));
     }
     let joined: Vec<String> = segments.iter().map(explain::plain_text).collect();
-    run.explain_within(ExplainStep::SubLookup(joined.join(".")), |run| {
-        let mut value = value;
-        for segment in segments {
-            let found = run.explain_within(ExplainStep::Segment, |run| {
-                let name = explain::plain_text(segment);
-                let found = dig_one(key, segment, &value)?;
-                match &found {
-                    Some(found) => run.record_found(&name, found),
-                    None => run.record_not_found(&name),
+    run.explain_within(
+        || ExplainStep::SubLookup(joined.join(".")),
+        |run| {
+            let mut value = value;
+            for segment in segments {
+                let found = run.explain_within(
+                    || ExplainStep::Segment,
+                    |run| {
+                        let name = explain::plain_text(segment);
+                        let found = dig_one(key, segment, &value)?;
+                        match &found {
+                            Some(found) => run.record_found(&name, found),
+                            None => run.record_not_found(&name),
+                        }
+                        Ok(found)
+                    },
+                )?;
+                match found {
+                    Some(found) => value = found,
+                    None => return Ok(None),
                 }
-                Ok(found)
-            })?;
-            match found {
-                Some(found) => value = found,
-                None => return Ok(None),
             }
-        }
-        Ok(Some(value))
-    })
+            Ok(Some(value))
+        },
+    )
 }
 
 fn dig_one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, Error> {

@@ -7,7 +7,7 @@ use pcore::{Hash, Value};
 use crate::config::{ConfigLayer, HieraConfig};
 use crate::explain::ExplainStep;
 use crate::key::LookupKey;
-use crate::location::{DataSource, ResolvedEntry};
+use crate::location::{DataLocation, DataSource, ResolvedEntry};
 use crate::lookup_run::LookupRun;
 use crate::merge::MergeStrategy;
 use crate::{Error, LookupSession};
@@ -81,26 +81,28 @@ impl LookupSession {
         let Some(layer) = self.layer(run, id)? else {
             return Ok(None);
         };
-        let step = layer.step();
         // For defaults, the hierarchy is built before the step begins.
         if default {
             self.hierarchies(run, id)?;
         }
         run.check(&key.text, |run| {
-            run.explain_within(step, |run| {
-                let hierarchies = self.hierarchies(run, id)?;
-                let entries = match default {
-                    true => &hierarchies.default,
-                    false => &hierarchies.main,
-                };
-                if entries.is_empty() {
-                    run.record_not_found(&key.text);
-                    return Ok(None);
-                }
-                merge_over(run, merge, entries, |run, entry| {
-                    self.search_entry(run, entry, &layer, key, merge)
-                })
-            })
+            run.explain_within(
+                || layer.step(),
+                |run| {
+                    let hierarchies = self.hierarchies(run, id)?;
+                    let entries = match default {
+                        true => &hierarchies.default,
+                        false => &hierarchies.main,
+                    };
+                    if entries.is_empty() {
+                        run.record_not_found(&key.text);
+                        return Ok(None);
+                    }
+                    merge_over(run, merge, entries, |run, entry| {
+                        self.search_entry(run, entry, &layer, key, merge)
+                    })
+                },
+            )
         })
     }
 
@@ -162,7 +164,7 @@ impl LookupSession {
         key: &LookupKey,
         merge: &MergeStrategy,
     ) -> Result<Option<Value>, Error> {
-        let step = ExplainStep::Provider {
+        let step = || ExplainStep::Provider {
             name: format!("Hierarchy entry \"{}\"", resolved.entry.name),
             config: None,
         };
@@ -172,20 +174,24 @@ impl LookupSession {
                 return Ok(found.map(|value| merge.apply_to_single(value)));
             };
             merge_over(run, merge, places, |run, place| {
-                let step = match &place.source {
-                    DataSource::Path { path, .. } => (false, path.display().to_string()),
-                    DataSource::Uri(uri) => (true, uri.clone()),
-                };
-                let step = ExplainStep::Location {
-                    uri: step.0,
-                    place: step.1,
-                    original: place.original.clone(),
-                };
-                run.explain_within(step, |run| {
-                    self.search_location(run, resolved, Some(place), layer, key)
-                })
+                run.explain_within(
+                    || location_step(place),
+                    |run| self.search_location(run, resolved, Some(place), layer, key),
+                )
             })
         })
+    }
+}
+
+fn location_step(place: &DataLocation) -> ExplainStep {
+    let (uri, text) = match &place.source {
+        DataSource::Path { path, .. } => (false, path.display().to_string()),
+        DataSource::Uri(uri) => (true, uri.clone()),
+    };
+    ExplainStep::Location {
+        uri,
+        place: text,
+        original: place.original.clone(),
     }
 }
 
@@ -209,12 +215,14 @@ pub(crate) fn merge_over<T>(
         [only] => return Ok(search(run, only)?.map(|value| merge.apply_to_single(value))),
         _ => {}
     }
-    let options = match merge {
-        MergeStrategy::Deep { written, .. } => written.clone(),
-        _ => Hash::new(),
+    let step = || ExplainStep::Merge {
+        name: merge.name(),
+        options: match merge {
+            MergeStrategy::Deep { written, .. } => written.clone(),
+            _ => Hash::new(),
+        },
     };
-    let name = merge.name();
-    run.explain_within(ExplainStep::Merge { name, options }, |run| {
+    run.explain_within(step, |run| {
         let mut merged = None;
         for place in places {
             let Some(value) = search(run, place)? else {

@@ -9,7 +9,7 @@ use crate::{Error, LookupHost};
 pub(crate) struct LookupRun<'a> {
     pub(crate) host: &'a mut dyn LookupHost,
     trail: &'a LookupTrail,
-    /// True if the steps are recorded in the explanation.
+    /// True if there is an explanation, and the steps are recorded in it.
     is_explained: bool,
     pub(crate) overrides: &'a Hash,
     pub(crate) defaults: &'a Hash,
@@ -31,7 +31,7 @@ impl<'a> LookupRun<'a> {
         Self {
             host,
             trail,
-            is_explained: true,
+            is_explained: trail.is_explained(),
             overrides,
             defaults,
             global_only: false,
@@ -40,16 +40,16 @@ impl<'a> LookupRun<'a> {
         }
     }
 
-    /// Runs a function within a step of the explanation.
+    /// Runs a function within a step of the explanation, which is only made if there is one.
     pub(crate) fn explain_within<T>(
         &mut self,
-        step: ExplainStep,
+        step: impl FnOnce() -> ExplainStep,
         body: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
         if !self.is_explained {
             return body(self);
         }
-        self.trail.push(step);
+        self.trail.push(step());
         let done = body(self);
         self.trail.pop();
         done
@@ -76,6 +76,11 @@ impl<'a> LookupRun<'a> {
         let done = body(self);
         self.trail.leave();
         done.map_err(Error::into_settled)
+    }
+
+    /// True if the steps are recorded in an explanation.
+    pub(crate) const fn is_explained(&self) -> bool {
+        self.is_explained
     }
 
     pub(crate) fn only_options(&self) -> bool {

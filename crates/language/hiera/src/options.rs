@@ -82,52 +82,60 @@ impl LookupSession {
         run: &mut LookupRun<'_>,
         module: Option<&str>,
     ) -> Result<Hash, Error> {
-        run.explain_within(ExplainStep::Top(LOOKUP_OPTIONS.to_owned()), |run| {
-            let known = self.data.borrow().global_options.clone();
-            let global = match known {
-                Some(known) => known,
-                None => {
-                    let found = self.layer_options(run, &LayerId::Global, None)?;
-                    self.data.borrow_mut().global_options = Some(found.clone());
-                    found
+        run.explain_within(
+            || ExplainStep::Top(LOOKUP_OPTIONS.to_owned()),
+            |run| {
+                let known = self.data.borrow().global_options.clone();
+                let global = match known {
+                    Some(known) => known,
+                    None => {
+                        let found = self.layer_options(run, &LayerId::Global, None)?;
+                        self.data.borrow_mut().global_options = Some(found.clone());
+                        found
+                    }
+                };
+                if run.global_only {
+                    return Ok(global.unwrap_or_default());
                 }
-            };
-            if run.global_only {
-                return Ok(global.unwrap_or_default());
-            }
-            let known = self.data.borrow().environment_options.clone();
-            let environment = match known {
-                Some(known) => known,
-                None => {
-                    let found = self.layer_options(run, &LayerId::Environment, None)?;
-                    let merged = merge_options(global, found)?;
-                    self.data.borrow_mut().environment_options = Some(merged.clone());
-                    merged
+                let known = self.data.borrow().environment_options.clone();
+                let environment = match known {
+                    Some(known) => known,
+                    None => {
+                        let found = self.layer_options(run, &LayerId::Environment, None)?;
+                        let merged = merge_options(global, found)?;
+                        self.data.borrow_mut().environment_options = Some(merged.clone());
+                        merged
+                    }
+                };
+                let Some(module) = module else {
+                    return Ok(environment.unwrap_or_default());
+                };
+                let own =
+                    self.layer_options(run, &LayerId::Module(module.to_owned()), Some(module))?;
+                let (Some(environment), Some(own)) = (&environment, &own) else {
+                    return Ok(environment.or(own).unwrap_or_default());
+                };
+                let both = [
+                    ("Global and Environment".to_owned(), environment.clone()),
+                    (format!("Module {module}"), own.clone()),
+                ];
+                let found =
+                    merge_over(run, &MergeStrategy::Hash, &both, |run, (name, options)| {
+                        run.explain_within(
+                            || ExplainStep::Scope(name.clone()),
+                            |run| {
+                                let options = Value::from(options.clone());
+                                run.record_found(LOOKUP_OPTIONS, &options);
+                                Ok(Some(options))
+                            },
+                        )
+                    })?;
+                match found {
+                    Some(Value::Hash(options)) => Ok(Arc::unwrap_or_clone(options)),
+                    _ => Ok(Hash::new()),
                 }
-            };
-            let Some(module) = module else {
-                return Ok(environment.unwrap_or_default());
-            };
-            let own = self.layer_options(run, &LayerId::Module(module.to_owned()), Some(module))?;
-            let (Some(environment), Some(own)) = (&environment, &own) else {
-                return Ok(environment.or(own).unwrap_or_default());
-            };
-            let both = [
-                ("Global and Environment".to_owned(), environment.clone()),
-                (format!("Module {module}"), own.clone()),
-            ];
-            let found = merge_over(run, &MergeStrategy::Hash, &both, |run, (name, options)| {
-                run.explain_within(ExplainStep::Scope(name.clone()), |run| {
-                    let options = Value::from(options.clone());
-                    run.record_found(LOOKUP_OPTIONS, &options);
-                    Ok(Some(options))
-                })
-            })?;
-            match found {
-                Some(Value::Hash(options)) => Ok(Arc::unwrap_or_clone(options)),
-                _ => Ok(Hash::new()),
-            }
-        })
+            },
+        )
     }
 
     fn layer_options(
@@ -158,9 +166,10 @@ impl LookupSession {
                 let name = LookupKey::parse(LOOKUP_OPTIONS)?;
                 let layer = LayerId::Module(module.to_owned());
                 let text = format!("Searching for \"{LOOKUP_OPTIONS}\"");
-                let found = run.explain_within(ExplainStep::Scope(text), |run| {
-                    self.search_layer(run, &layer, &name, &MergeStrategy::Hash, true)
-                })?;
+                let found = run.explain_within(
+                    || ExplainStep::Scope(text),
+                    |run| self.search_layer(run, &layer, &name, &MergeStrategy::Hash, true),
+                )?;
                 let found = validate_options(found, Some(module))?.unwrap_or_default();
                 let all = Arc::new(KeyOptions::of(&found)?);
                 let mut known = self.data.borrow_mut();

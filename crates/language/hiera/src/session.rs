@@ -1,11 +1,10 @@
 //! Lookups of one compilation or plan: [`LookupSession`].
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pcore::{Hash, Type, Value};
+use pcore::{FastHashMap, Hash, Type, Value};
 
 use crate::config::{ConfigLayer, HieraConfig};
 use crate::data::DataFormat;
@@ -77,13 +76,13 @@ pub struct LookupSession {
 /// The data that a session has read; it does not notice changes of files.
 #[derive(Debug, Default)]
 pub(crate) struct SessionData {
-    layers: HashMap<LayerId, Option<LookupLayer>>,
-    pub(crate) files: HashMap<(PathBuf, DataFormat), Arc<Hash>>,
+    layers: FastHashMap<LayerId, Option<LookupLayer>>,
+    pub(crate) files: FastHashMap<(PathBuf, DataFormat), Arc<Hash>>,
     /// Keyed by the module of the key, and by `global_only`.
-    pub(crate) options: HashMap<(Option<String>, bool), Arc<KeyOptions>>,
+    pub(crate) options: FastHashMap<(Option<String>, bool), Arc<KeyOptions>>,
     pub(crate) global_options: Option<Option<Hash>>,
     pub(crate) environment_options: Option<Option<Hash>>,
-    pub(crate) default_options: HashMap<String, Arc<KeyOptions>>,
+    pub(crate) default_options: FastHashMap<String, Arc<KeyOptions>>,
 }
 
 impl LookupSession {
@@ -165,9 +164,10 @@ impl LookupSession {
         merge: &Value,
     ) -> Result<Option<Value>, Error> {
         if name == LOOKUP_OPTIONS || name.starts_with("lookup_options.") {
-            return run.explain_within(ExplainStep::InvalidKey(LOOKUP_OPTIONS.to_owned()), |_| {
-                Ok(None)
-            });
+            return run.explain_within(
+                || ExplainStep::InvalidKey(LOOKUP_OPTIONS.to_owned()),
+                |_| Ok(None),
+            );
         }
         let key = LookupKey::parse(name)?;
         if run.only_options() {
@@ -179,22 +179,25 @@ impl LookupSession {
         let options = self.options_of(run, &key)?;
         let merge = match (merge, options.get_str("merge")) {
             (Value::Undef, Some(merge)) if *merge != Value::Undef => {
-                run.explain_within(ExplainStep::MergeSource, |_| Ok(()))?;
+                run.explain_within(|| ExplainStep::MergeSource, |_| Ok(()))?;
                 merge.clone()
             }
             _ => merge.clone(),
         };
-        let found = run.explain_within(ExplainStep::Top(key.text.clone()), |run| {
-            let merge = MergeStrategy::from_value(&merge)?;
-            let found = self.search_layers(run, key.module.as_deref(), &key, &merge)?;
-            if let Some(value) = found {
-                return key.dig(run, value);
-            }
-            match &key.module {
-                Some(module) if !run.global_only => self.search_defaults(run, module, &key),
-                _ => Ok(None),
-            }
-        })?;
+        let found = run.explain_within(
+            || ExplainStep::Top(key.text.clone()),
+            |run| {
+                let merge = MergeStrategy::from_value(&merge)?;
+                let found = self.search_layers(run, key.module.as_deref(), &key, &merge)?;
+                if let Some(value) = found {
+                    return key.dig(run, value);
+                }
+                match &key.module {
+                    Some(module) if !run.global_only => self.search_defaults(run, module, &key),
+                    _ => Ok(None),
+                }
+            },
+        )?;
         let Some(value) = found else {
             return Ok(None);
         };
@@ -242,8 +245,10 @@ impl LookupSession {
         }
         let id = LayerId::Module(module.to_owned());
         if self.layer(run, &id)?.is_none() {
-            let known = run.host.module_root(module).is_some();
-            run.explain(|it| it.record_missing_module(module, known));
+            if run.is_explained() {
+                let known = run.host.module_root(module).is_some();
+                run.explain(|it| it.record_missing_module(module, known));
+            }
             return Ok(None);
         }
         self.search_layer(run, &id, key, merge, false)
@@ -262,13 +267,17 @@ impl LookupSession {
             return Ok(None);
         }
         let text = format!("Searching default_hierarchy of module \"{module}\"");
-        let found = run.explain_within(ExplainStep::Scope(text), |run| {
-            let merge = self.default_options_of(run, module, key)?;
-            let text = format!("Searching for \"{}\"", key.text);
-            run.explain_within(ExplainStep::Scope(text), |run| {
-                self.search_layer(run, &id, key, &merge, true)
-            })
-        })?;
+        let found = run.explain_within(
+            || ExplainStep::Scope(text),
+            |run| {
+                let merge = self.default_options_of(run, module, key)?;
+                let text = format!("Searching for \"{}\"", key.text);
+                run.explain_within(
+                    || ExplainStep::Scope(text),
+                    |run| self.search_layer(run, &id, key, &merge, true),
+                )
+            },
+        )?;
         match found {
             Some(value) => key.dig(run, value),
             None => Ok(None),

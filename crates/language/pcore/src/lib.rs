@@ -17,6 +17,7 @@ mod convert;
 mod data;
 mod defaults;
 mod describe;
+mod fast_hash;
 mod format;
 mod parse;
 mod text;
@@ -32,6 +33,7 @@ pub use describe::{
     CallSignature, TypeMismatch, assert_instance, describe_call, describe_default,
     describe_mismatch, describe_parameters,
 };
+pub use fast_hash::{FastHashMap, FastHashSet, FastIndexMap};
 pub use format::{FormatError, format_value};
 pub use parse::{AliasFile, TypeLookup, TypeTextError};
 pub use text::{REDACTED, double_quote, quote, ruby_float, ruby_inspect};

@@ -19,7 +19,11 @@ use compiler::{CompileRequest, CompilerEnvironment, DocumentForm, RubyCalls};
 use pcore::{Hash, Value};
 use ruby_workers::{HiddenPaths, RubyWorkerSettings, RubyWorkers};
 
-const ROUNDS: usize = 30;
+/// The allocator of the server.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+const ROUNDS: usize = 100;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

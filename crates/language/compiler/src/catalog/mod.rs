@@ -3,13 +3,13 @@
 //!
 //! Invariant: resources and edges are only added, and a type has each title once.
 
+use pcore::FastHashMap;
 mod alias;
 mod document;
 mod document_value;
 mod resource;
 mod tags;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use self::alias::flat_texts;
@@ -25,10 +25,10 @@ pub(crate) use self::tags::{InvalidTag, TagSet};
 pub(crate) struct Catalog {
     resources: Vec<CatalogResource>,
     /// Resources by type and title, with aliases.
-    by_title: HashMap<Arc<str>, HashMap<Arc<str>, ResourceId>>,
+    by_title: FastHashMap<Arc<str>, FastHashMap<Arc<str>, ResourceId>>,
     /// Resources of types with several name variables, by type and their values.
-    by_key: HashMap<(Arc<str>, Vec<Option<String>>), ResourceId>,
-    by_type: HashMap<Arc<str>, Vec<ResourceId>>,
+    by_key: FastHashMap<(Arc<str>, Vec<Option<String>>), ResourceId>,
+    by_type: FastHashMap<Arc<str>, Vec<ResourceId>>,
     /// Contained resources, by container.
     contents: Vec<Vec<ResourceId>>,
     /// Containers, by resource: the order in which a document lists edges.

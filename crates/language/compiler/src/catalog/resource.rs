@@ -6,8 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use evaluator::{CatalogScopeId, SourceLocation};
-use indexmap::IndexMap;
-use pcore::Value;
+use pcore::{FastIndexMap, Value};
 use resource_types::ResourceType;
 
 use super::{InvalidTag, TagSet};
@@ -45,7 +44,7 @@ pub(crate) struct CatalogResource {
     pub(crate) type_name: Arc<str>,
     pub(crate) title: Arc<str>,
     pub(crate) kind: ResourceKind,
-    pub(crate) parameters: IndexMap<Arc<str>, ResourceParameter>,
+    pub(crate) parameters: FastIndexMap<Arc<str>, ResourceParameter>,
     pub(crate) tags: TagSet,
     pub(crate) scope: CatalogScopeId,
     pub(crate) source: ResourceSource,
@@ -73,7 +72,7 @@ impl CatalogResource {
             type_name,
             title,
             kind,
-            parameters: IndexMap::new(),
+            parameters: FastIndexMap::default(),
             tags: TagSet::default(),
             scope,
             source,

@@ -2,8 +2,9 @@
 //!
 //! Invariant: tags are valid, in lower case and unique, in the order in which they were added.
 
-use std::collections::HashSet;
 use std::sync::Arc;
+
+use pcore::FastHashSet;
 
 use crate::defaults::SEARCHED_TAGS_MAX;
 
@@ -12,7 +13,7 @@ use crate::defaults::SEARCHED_TAGS_MAX;
 pub(crate) struct TagSet {
     tags: Vec<Arc<str>>,
     /// The same tags, if there are too many to compare.
-    index: Option<HashSet<Arc<str>>>,
+    index: Option<FastHashSet<Arc<str>>>,
 }
 
 /// A text that is not a tag; Puppet's message.

@@ -29,11 +29,10 @@ mod unknown;
 mod variables;
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pcore::{Hash, Type, Value};
+use pcore::{FastHashMap, FastHashSet, Hash, Type, Value};
 
 pub(crate) use self::access::element;
 pub(crate) use self::compare::{casecmp, compare as compare_values};
@@ -86,11 +85,11 @@ pub(crate) struct SharedState {
     pub(crate) patterns: ruby_regex::RegexCache,
     /// Signatures of the code called so far, by the unit's address and the index of the code. Types
     /// depend on the environment, so they are not stored in units, which environments may share.
-    pub(crate) signatures: RefCell<HashMap<(usize, u32), CachedSignature>>,
+    pub(crate) signatures: RefCell<FastHashMap<(usize, u32), CachedSignature>>,
     /// Types of the parameters of classes and defined types, by the same keys.
-    pub(crate) parameter_types: RefCell<HashMap<(usize, u32), CachedParameterTypes>>,
+    pub(crate) parameter_types: RefCell<FastHashMap<(usize, u32), CachedParameterTypes>>,
     /// Keys of the messages that are logged only once.
-    pub(crate) said_once: RefCell<HashSet<String>>,
+    pub(crate) said_once: RefCell<FastHashSet<String>>,
 }
 
 /// Signature of a function, block or plan. It holds the unit, so that the unit's address is not

@@ -5,16 +5,17 @@
 
 use std::fmt;
 
-use indexmap::IndexMap;
+use foldhash::fast::RandomState;
 
 use super::Value;
 use super::key::{HashKey, TextKey, ValueKey};
+use crate::fast_hash::FastIndexMap;
 
 /// Entries in their order of insertion. Two hashes are equal if they have equal entries, in any
 /// order.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Hash {
-    entries: IndexMap<HashKey, Value>,
+    entries: FastIndexMap<HashKey, Value>,
 }
 
 impl Hash {
@@ -26,7 +27,7 @@ impl Hash {
     #[must_use]
     pub fn with_capacity(entries: usize) -> Self {
         Self {
-            entries: IndexMap::with_capacity(entries),
+            entries: FastIndexMap::with_capacity_and_hasher(entries, RandomState::default()),
         }
     }
 

@@ -56,3 +56,7 @@ pub const MISSING_NAME_BYTES: usize = 100;
 /// Memory for such names, of each kind. An environment of 1,000 modules needs some 100,000 of the
 /// kind of files, which are about 15 MB.
 pub const MISSING_NAMES_BYTES_MAX: usize = 16 << 20;
+
+/// Functions in Ruby that call each other natively: each takes up to 1 MB of the stack of 64 MB in unoptimised
+/// builds.
+pub(crate) const NATIVE_CALLS_MAX: usize = 4;

@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use erb::ErbTemplate;
+use erb::{ErbTemplate, RubyFunction, TypedRubyFunction};
 use evaluator::{
     CatalogBody, CodeModule, CodeOwner, CodeReadError, CodeSource, EvalResult, Evaluator, Manifest,
     NodeHost, ParseCache, SharedUnits, SourceFile,
@@ -69,6 +69,8 @@ pub struct CompilerEnvironment {
     modules: NameCache<CodeModule>,
     /// ERB templates by path; `None` for those that need Ruby.
     erb_templates: NameCache<Arc<ErbTemplate>>,
+    /// Functions in Ruby by name; `None` for those that need Ruby.
+    ruby_functions: NameCache<Arc<TypedRubyFunction>>,
     /// Built-in functions of stdlib by name, and whether they are used.
     builtins: NameCache<bool>,
 }
@@ -139,6 +141,7 @@ impl CompilerEnvironment {
             modules: NameCache::default(),
             builtins: NameCache::default(),
             erb_templates: NameCache::default(),
+            ruby_functions: NameCache::default(),
         }
     }
 
@@ -162,6 +165,42 @@ impl CompilerEnvironment {
         let template = template.map(Arc::new);
         self.erb_templates.insert(path.to_owned(), template.clone());
         template
+    }
+
+    /// The function in Ruby of a module that needs no Ruby; `None` if it needs Ruby.
+    pub(crate) fn ruby_function(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        module: &str,
+        name: &str,
+    ) -> Option<Arc<TypedRubyFunction>> {
+        if let Some(known) = self.ruby_functions.get(name) {
+            return known;
+        }
+        let function = self.read_ruby_function(evaluator, module, name);
+        let function = function.map(Arc::new);
+        self.ruby_functions
+            .insert(name.to_owned(), function.clone());
+        function
+    }
+
+    fn read_ruby_function(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        module: &str,
+        name: &str,
+    ) -> Option<TypedRubyFunction> {
+        let [modern, _] = stdlib::RUBY_FUNCTION_DIRECTORIES;
+        let path = format!("{modern}/{}.rb", name.replace("::", "/"));
+        let file = self.code.as_code().read(CodeOwner::Module(module), &path);
+        let file = file.ok().flatten()?;
+        let text = std::str::from_utf8(&file.bytes).ok()?;
+        let function = RubyFunction::parse(text).ok()?;
+        let resolve = &mut |text: &str| evaluator.parse_type(text, &[]);
+        let is_named_so = function.name() == name;
+        is_named_so
+            .then(|| function.with_types(resolve).ok())
+            .flatten()
     }
 
     /// True if a built-in function of stdlib is to be used: the module has the function, and its

@@ -1,6 +1,7 @@
-//! ERB templates: rendered natively where that is exactly what Ruby gives, else by Ruby.
+//! ERB templates and functions in Ruby: carried out natively where that is exactly what Ruby gives, else by
+//! Ruby.
 //!
-//! Invariant: a native template calls no function that has an effect, so Ruby may render it anew.
+//! Invariant: native code calls no function that has an effect, so Ruby may run it anew.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use evaluator::{EvalResult, EvalUnwind, Evaluator, VariableScope, raise};
 use pcore::Value;
 
 use crate::compilation::Compilation;
+use crate::defaults::NATIVE_CALLS_MAX;
 use crate::ruby::ErbSource;
 
 /// Functions that native templates call; all others are left to Ruby.
@@ -49,6 +51,7 @@ impl Compilation<'_> {
                 compilation: self,
                 evaluator,
                 scope: call.scope(),
+                nesting: 0,
             };
             match template.render(&mut scope) {
                 Ok(text) => return Ok(text),
@@ -57,6 +60,30 @@ impl Compilation<'_> {
             }
         }
         self.render_erb(evaluator, call, source)
+    }
+
+    /// Calls a function of Puppet 4 in Ruby; `None` if Ruby has to do it. A call has no effect, so that Ruby
+    /// may repeat it. `nesting` counts the native functions that called it.
+    pub(crate) fn call_native_function(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        (name, arguments): (&str, &[Value]),
+        global: VariableScope,
+        nesting: usize,
+    ) -> Option<Value> {
+        let module = match self.ruby() {
+            Some(ruby) => ruby.function_module(name)?,
+            // without Ruby, functions of a module's own namespace are known
+            None => name.split_once("::")?.0,
+        };
+        let function = self.environment.ruby_function(evaluator, module, name)?;
+        let mut scope = TemplateScope {
+            compilation: self,
+            evaluator,
+            scope: global,
+            nesting: nesting + 1,
+        };
+        function.call(arguments, &mut scope).ok()
     }
 
     /// The fact with special characters in its name that a template sees under a plain name.
@@ -94,11 +121,28 @@ fn failed(unwind: Box<EvalUnwind>) -> ErbScopeError {
     ErbScopeError::Failed(unwind as Box<dyn Any + Send>)
 }
 
-/// The scope of the code that renders a template.
+/// The scope of the code that renders a template or calls a function.
 struct TemplateScope<'c, 'e, 'h> {
     compilation: &'c Compilation<'e>,
     evaluator: &'c mut Evaluator<'h>,
     scope: VariableScope,
+    /// Native functions around.
+    nesting: usize,
+}
+
+impl TemplateScope<'_, '_, '_> {
+    /// Calls a function in Ruby that is native too; `None` if it is another one, or Ruby has to do it.
+    fn call_native(&mut self, name: &str, arguments: &[Value]) -> Option<Value> {
+        let is_other =
+            crate::functions::exists(name) || self.evaluator.has_function(name).unwrap_or(true);
+        if is_other || self.nesting >= NATIVE_CALLS_MAX {
+            return None;
+        }
+        let global = self.scope.global();
+        let call = (name, arguments);
+        self.compilation
+            .call_native_function(self.evaluator, call, global, self.nesting)
+    }
 }
 
 impl ErbScope for TemplateScope<'_, '_, '_> {
@@ -122,12 +166,15 @@ impl ErbScope for TemplateScope<'_, '_, '_> {
 
     fn call_function(
         &mut self,
-        _: ErbCallKind,
+        kind: ErbCallKind,
         name: &str,
         arguments: &[Value],
     ) -> Result<Option<Value>, ErbScopeError> {
         if !PURE_FUNCTIONS.contains(&name) {
-            return Ok(None);
+            let is_modern = kind == ErbCallKind::Modern;
+            return Ok(is_modern
+                .then(|| self.call_native(name, arguments))
+                .flatten());
         }
         let result = self
             .evaluator

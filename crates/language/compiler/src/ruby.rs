@@ -28,6 +28,10 @@ pub trait RubyCode {
     /// The interface that a function in Ruby is written for; `None` if there is no such function.
     fn find_function(&self, name: &str) -> Option<RubyFunctionKind>;
 
+    /// The module with the only file that may define a function of Puppet 4; `None` if there are several
+    /// files, or it belongs to no module.
+    fn function_module(&self, name: &str) -> Option<&str>;
+
     /// Calls a function. Its errors have the text of the exception, and a hint with file and line.
     fn call_function(
         &self,

@@ -27,6 +27,18 @@ impl Compilation<'_> {
         evaluator: &mut Evaluator<'_>,
         call: &CallArguments<'_>,
     ) -> Option<EvalResult> {
+        let native = match call.block {
+            None => self.call_native_function(
+                evaluator,
+                (call.name, &call.arguments),
+                call.scope().global(),
+                0,
+            ),
+            Some(_) => None,
+        };
+        if let Some(value) = native {
+            return Some(Ok(value));
+        }
         let ruby = self.ruby()?;
         let kind = ruby.find_function(call.name)?;
         let block = call.block.map(|block| {

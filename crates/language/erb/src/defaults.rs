@@ -1,4 +1,4 @@
-//! Limits of the native ERB reader. What exceeds them goes to Ruby.
+//! Limits of the native reader of templates and functions. What exceeds them goes to Ruby.
 
 /// Length of a template: the longest of 529 published ones has 60 kB.
 pub(crate) const TEMPLATE_MAX: usize = 1024 * 1024;
@@ -32,3 +32,9 @@ pub(crate) const FORMAT_WIDTH_MAX: usize = 1000;
 
 /// Variables of a template.
 pub(crate) const LOCALS_MAX: usize = 10_000;
+
+/// Digits of a text that is read as a float: Ruby cuts longer ones.
+pub(crate) const FLOAT_DIGITS_MAX: usize = 40;
+
+/// Dispatches and methods of a function; the longest of Debian's modules has 12.
+pub(crate) const FUNCTION_PARTS_MAX: usize = 200;

@@ -159,6 +159,11 @@ const METHODS: &[&str] = &[
     "casecmp?",
     "hex",
     "instance_of?",
+    "ipv4?",
+    "ipv6?",
+    "lookupvar",
+    "new",
+    "upcase",
     "format",
 ];
 

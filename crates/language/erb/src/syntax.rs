@@ -27,6 +27,8 @@ pub(crate) enum Node {
     Int(i64),
     Float(f64),
     Str(Vec<StrPart>),
+    /// A string that must not change.
+    FrozenStr(Vec<StrPart>),
     Symbol(Arc<str>),
     Regex(Regex),
     /// A regular expression with interpolations.
@@ -78,6 +80,65 @@ pub(crate) enum Node {
     DefinedInstanceVariable(Arc<str>),
     Next(Option<Box<Expr>>),
     Break,
+    /// `return`, in the methods of a function.
+    Return(Option<Box<Expr>>),
+    /// `require` of a library whose loading changes nothing else.
+    Require,
+    /// `raise`; its arguments are for Ruby.
+    Raise,
+    Begin {
+        body: Body,
+        rescues: Vec<Rescue>,
+    },
+    /// `while`, or `until` with a negated condition.
+    While {
+        condition: Box<Expr>,
+        body: Body,
+    },
+    /// `a, b = list`
+    AssignAll(Vec<Slot>, Box<Expr>),
+    /// `Digest::MD5.hexdigest(x)` and the like.
+    Digest(DigestCall, Box<Expr>),
+    /// `Base64.strict_encode64(x)`
+    Base64(Box<Expr>),
+    /// `IPAddr.new(x)`
+    IpAddress(Box<Expr>),
+    /// `call_function('name', …)`, in the methods of a function.
+    FunctionCall(Vec<Expr>),
+    /// A call of another method of the same function.
+    OwnCall(Arc<str>, Vec<Expr>),
+    /// `closure_scope`
+    ClosureScope,
+}
+
+/// A `rescue` of a `begin`.
+#[derive(Debug)]
+pub(crate) struct Rescue {
+    pub(crate) classes: Vec<ExceptionClass>,
+    pub(crate) body: Body,
+}
+
+/// Exceptions that native code can rescue, from the most special one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExceptionClass {
+    InvalidAddress,
+    AddressError,
+    ArgumentError,
+    StandardError,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DigestAlgorithm {
+    Md5,
+    Sha1,
+    Sha256,
+}
+
+/// A digest, and whether it is written in hexadecimal digits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DigestCall {
+    pub(crate) algorithm: DigestAlgorithm,
+    pub(crate) is_hexadecimal: bool,
 }
 
 pub(crate) type Body = Vec<Expr>;
@@ -178,6 +239,38 @@ impl RubyClass {
             "Enumerable" => Self::Enumerable,
             "Comparable" => Self::Comparable,
             "Object" => Self::Object,
+            _ => return None,
+        })
+    }
+}
+
+// === impl ExceptionClass ===
+
+impl ExceptionClass {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "IPAddr::InvalidAddressError" => Self::InvalidAddress,
+            "IPAddr::Error" => Self::AddressError,
+            "ArgumentError" => Self::ArgumentError,
+            "StandardError" => Self::StandardError,
+            _ => return None,
+        })
+    }
+
+    /// True if a `rescue` of this class rescues an exception of the other class.
+    pub(crate) fn rescues(self, raised: Self) -> bool {
+        self as u8 >= raised as u8
+    }
+}
+
+// === impl DigestAlgorithm ===
+
+impl DigestAlgorithm {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "Digest::MD5" => Self::Md5,
+            "Digest::SHA1" => Self::Sha1,
+            "Digest::SHA256" => Self::Sha256,
             _ => return None,
         })
     }

@@ -31,6 +31,6 @@ impl ErbTemplate {
 
     /// Renders the template with the variables and functions of a scope.
     pub fn render(&self, scope: &mut dyn ErbScope) -> Result<String, ErbError> {
-        Interpreter::new(self, scope).run()
+        Interpreter::new(self, scope).run(self)
     }
 }

@@ -4,6 +4,7 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,8 +19,8 @@ use resource_types::{ResourceType, ResourceTypeBuilder, ResourceTypeOrigin, Titl
 use ruby_regex::RegexFlags;
 use ruby_workers::{
     RubyAbort, RubyBlock, RubyBlockShape, RubyCallError, RubyCallbackError, RubyCallbacks,
-    RubyEnvironment, RubyFunctionApi, RubyHieraCall, RubyResourceType, RubySession, RubyTemplate,
-    RubyTitlePattern, RubyVariable, RubyWorkers, list_ruby_functions,
+    RubyEnvironment, RubyFunctionApi, RubyFunctionFile, RubyHieraCall, RubyResourceType,
+    RubySession, RubyTemplate, RubyTitlePattern, RubyVariable, RubyWorkers, list_ruby_functions,
 };
 
 /// Ruby of one environment version, run by workers.
@@ -28,31 +29,54 @@ pub struct RubyWorkerProvider {
     workers: RubyWorkers,
     environment: RubyEnvironment,
     /// The functions that the environment has in Ruby.
-    functions: Arc<HashMap<String, RubyFunctionKind>>,
+    functions: Arc<HashMap<String, KnownFunction>>,
+}
+
+/// A function that an environment has in Ruby.
+#[derive(Debug)]
+struct KnownFunction {
+    kind: RubyFunctionKind,
+    /// The module with its only file for Puppet 4.
+    module: Option<String>,
 }
 
 impl RubyWorkerProvider {
     #[must_use]
     pub fn new(workers: RubyWorkers, environment: RubyEnvironment) -> Self {
-        let mut functions: HashMap<String, RubyFunctionKind> = CORE_FUNCTIONS
-            .iter()
-            .map(|name| ((*name).to_owned(), RubyFunctionKind::Former))
-            .collect();
+        let mut functions: HashMap<String, KnownFunction> = HashMap::new();
+        for name in CORE_FUNCTIONS {
+            let kind = RubyFunctionKind::Former;
+            let module = None;
+            functions.insert((*name).to_owned(), KnownFunction { kind, module });
+        }
         for function in list_ruby_functions(&environment) {
-            let kind = match function.api {
-                RubyFunctionApi::V4 => RubyFunctionKind::Modern,
-                RubyFunctionApi::V3 => RubyFunctionKind::Former,
-            };
-            let known = functions.entry(function.name).or_insert(kind);
-            if kind == RubyFunctionKind::Modern {
-                *known = kind;
-            }
+            add_function(&mut functions, function);
         }
         Self {
             workers,
             functions: Arc::new(functions),
             environment,
         }
+    }
+}
+
+/// Adds the function of a file. A function for Puppet 4 hides one for Puppet 3 with its name.
+fn add_function(functions: &mut HashMap<String, KnownFunction>, file: RubyFunctionFile) {
+    let (kind, module) = match file.api {
+        RubyFunctionApi::V4 => (RubyFunctionKind::Modern, file.module),
+        RubyFunctionApi::V3 => (RubyFunctionKind::Former, None),
+    };
+    match functions.entry(file.name) {
+        Entry::Vacant(entry) => {
+            entry.insert(KnownFunction { kind, module });
+        }
+        Entry::Occupied(mut entry) if kind == RubyFunctionKind::Modern => {
+            let known = entry.get_mut();
+            let is_first = known.kind == RubyFunctionKind::Former;
+            known.module = module.filter(|_| is_first);
+            known.kind = kind;
+        }
+        Entry::Occupied(_) => {}
     }
 }
 
@@ -112,7 +136,7 @@ fn resource_type(found: &RubyResourceType) -> Result<ResourceType, String> {
 struct WorkerCode {
     workers: RubyWorkers,
     environment: RubyEnvironment,
-    functions: Arc<HashMap<String, RubyFunctionKind>>,
+    functions: Arc<HashMap<String, KnownFunction>>,
     session: OnceCell<RubySession>,
 }
 
@@ -139,7 +163,14 @@ impl WorkerCode {
 
 impl RubyCode for WorkerCode {
     fn find_function(&self, name: &str) -> Option<RubyFunctionKind> {
-        self.functions.get(name).copied()
+        self.functions.get(name).map(|known| known.kind)
+    }
+
+    fn function_module(&self, name: &str) -> Option<&str> {
+        let module = self.functions.get(name)?.module.as_deref()?;
+        // a function of a namespace belongs to the module of that name
+        let owner = name.split_once("::").map(|(owner, _)| owner);
+        owner.is_none_or(|owner| owner == module).then_some(module)
     }
 
     fn call_function(

@@ -64,7 +64,7 @@ impl Interpreter<'_, '_> {
             ("to_h", []) => hash_of_pairs(elements)?,
             ("tally", []) => {
                 let mut counts: HashMap<Key, i64> = HashMap::new();
-                let mut order = Entries::new();
+                let mut order = Entries::default();
                 for element in elements {
                     let key = Key::new(element)?;
                     let count = counts.entry(key.clone()).or_default();
@@ -270,7 +270,7 @@ fn join_into(
 
 /// A hash of arrays with a key and a value.
 pub(super) fn hash_of_pairs(elements: &[RubyValue]) -> Eval {
-    let mut entries = Entries::with_capacity(elements.len());
+    let mut entries = Entries::with_capacity_and_hasher(elements.len(), Default::default());
     for element in elements {
         let RubyValue::Array(pair) = element else {
             return refuse("to_h of other than pairs");

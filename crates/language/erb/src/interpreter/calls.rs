@@ -1,6 +1,6 @@
 //! Dispatch of method calls by the class of the receiver.
 
-use super::Interpreter;
+use super::{Interpreter, libraries};
 use crate::syntax::{Block, MethodCall};
 use crate::value::{Eval, Interruption, RubyValue, refuse};
 
@@ -43,6 +43,8 @@ impl<'t> Interpreter<'t, '_> {
             RubyValue::Nil => Self::call_nil(name, arguments),
             RubyValue::Symbol(text) => Self::call_symbol(text, name, arguments),
             RubyValue::Range(..) => self.call_range(receiver, name, arguments)?,
+            RubyValue::IpAddress(is_v6) => libraries::call_ip_address(*is_v6, name, arguments),
+            RubyValue::Scope => self.call_scope_value(name, arguments)?,
             _ => None,
         };
         match result {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Interpreter;
-use crate::value::{Entries, Eval, Key, RubyValue, refuse};
+use crate::value::{Entries, Eval, Key, RubyValue};
 
 impl Interpreter<'_, '_> {
     /// Methods that every value has; `None` if it is none of them.
@@ -12,8 +12,8 @@ impl Interpreter<'_, '_> {
         name: &str,
         arguments: &[RubyValue],
     ) -> Eval<Option<RubyValue>> {
-        if matches!(receiver, RubyValue::Output) {
-            return refuse(format!("the method {name} of the output"));
+        if receiver.is_opaque() {
+            return Ok(None);
         }
         Ok(Some(match (name, arguments) {
             ("nil?", []) => RubyValue::Bool(matches!(receiver, RubyValue::Nil)),
@@ -46,7 +46,7 @@ impl Interpreter<'_, '_> {
     pub(super) fn call_nil(name: &str, arguments: &[RubyValue]) -> Option<RubyValue> {
         Some(match (name, arguments) {
             ("to_a", []) => RubyValue::array(Vec::new()),
-            ("to_h", []) => RubyValue::hash(Entries::new()),
+            ("to_h", []) => RubyValue::hash(Entries::default()),
             ("to_i", []) => RubyValue::Int(0),
             ("to_f", []) => RubyValue::Float(0.0),
             ("=~", [_]) => RubyValue::Nil,

@@ -105,7 +105,7 @@ impl<'t> Interpreter<'t, '_> {
                     self.yield_value(block, &RubyValue::array(slice.to_vec()))?;
                 }
                 // `nil` before Ruby 3.1, the collection since
-                return Ok(Some(RubyValue::Output));
+                return Ok(Some(RubyValue::Unknown));
             }
             ("map" | "collect", []) => {
                 for item in items {

@@ -67,7 +67,7 @@ impl<'t> Interpreter<'t, '_> {
                 RubyValue::hash(merged)
             }
             ("invert", []) => {
-                let mut inverted = Entries::new();
+                let mut inverted = Entries::default();
                 for (key, value) in entries.iter() {
                     inverted.insert(Key::new(value)?, key.value());
                 }
@@ -109,7 +109,7 @@ impl<'t> Interpreter<'t, '_> {
         block: &'t Block,
     ) -> Eval<Option<RubyValue>> {
         let entries = hash.get()?;
-        let mut kept = Entries::new();
+        let mut kept = Entries::default();
         match (name, arguments) {
             ("select" | "filter" | "reject", []) => {
                 let is_kept = name != "reject";

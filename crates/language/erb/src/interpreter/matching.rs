@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ruby_regex::{Regex, RegexCaptures, RegexFlags};
 
 use super::Interpreter;
+use super::indexes::{part, range_part};
 use crate::defaults::ELEMENTS_MAX;
 use crate::syntax::Block;
 use crate::value::{Eval, MatchGroups, RubyValue, refuse};
@@ -98,14 +99,18 @@ impl<'t> Interpreter<'t, '_> {
         name: &str,
         arguments: &[RubyValue],
     ) -> Eval<Option<RubyValue>> {
-        let value = |group: &Option<Arc<str>>| {
-            let group = group.clone();
-            group.map_or(RubyValue::Nil, RubyValue::string)
-        };
+        let value = group_value;
         Ok(Some(match (name, arguments) {
             ("[]", [RubyValue::Int(index)]) if *index >= 0 => {
                 let index = usize::try_from(*index).unwrap_or(usize::MAX);
                 groups.groups.get(index).map_or(RubyValue::Nil, value)
+            }
+            ("[]", [RubyValue::Int(start), RubyValue::Int(count)]) => {
+                part_of(groups, part(*start, *count, groups.groups.len()))
+            }
+            ("[]", [RubyValue::Range(low, high, is_exclusive)]) => {
+                let bounds = range_part(*low, *high, *is_exclusive, groups.groups.len());
+                part_of(groups, bounds)
             }
             ("captures", []) => RubyValue::array(groups.groups.iter().skip(1).map(value).collect()),
             ("to_a", []) => RubyValue::array(groups.groups.iter().map(value).collect()),
@@ -203,6 +208,19 @@ impl<'t> Interpreter<'t, '_> {
         self.keep_last(&regex, text, true)?;
         super::arrays::bounded(results)
     }
+}
+
+fn group_value(group: &Option<Arc<str>>) -> RubyValue {
+    let group = group.clone();
+    group.map_or(RubyValue::Nil, RubyValue::string)
+}
+
+/// Groups from the first to before the second of two numbers.
+fn part_of(groups: &MatchGroups, bounds: Option<(usize, usize)>) -> RubyValue {
+    let groups = bounds.and_then(|(start, end)| groups.groups.get(start..end));
+    groups.map_or(RubyValue::Nil, |groups| {
+        RubyValue::array(groups.iter().map(group_value).collect())
+    })
 }
 
 fn groups(found: &RegexCaptures<'_>, text: &Arc<str>) -> MatchGroups {

@@ -1,4 +1,4 @@
-//! Evaluation of a template's code. Main type: [`Interpreter`].
+//! Evaluation of the code of templates and functions. Main type: [`Interpreter`].
 //!
 //! Invariant: every expression counts as a step, and the depth of evaluation is bounded.
 
@@ -9,10 +9,13 @@ mod calls;
 mod common;
 mod conversions;
 mod enumerate;
+mod exceptions;
 mod fold;
 mod format;
+mod functions;
 mod hashes;
 mod indexes;
+mod libraries;
 mod matching;
 mod numbers;
 mod scope_calls;
@@ -25,13 +28,17 @@ use std::sync::Arc;
 
 use crate::defaults::{RENDER_DEPTH_MAX, STEPS_MAX, TEXT_MAX};
 use crate::error::{ErbError, NotNative};
+use crate::function::{RubyFunction, RubyMethod};
 use crate::scope::ErbScope;
 use crate::syntax::{Expr, Node, StrPart};
 use crate::template::ErbTemplate;
-use crate::value::{Entries, Eval, Interruption, Key, MatchGroups, RubyValue, refuse};
+use crate::value::{Entries, Eval, Interruption, Key, MatchGroups, RubyString, RubyValue, refuse};
 
 pub(crate) struct Interpreter<'t, 's> {
-    template: &'t ErbTemplate,
+    /// Literal texts of a template.
+    texts: &'t [String],
+    /// Methods of a function.
+    methods: &'t [RubyMethod],
     scope: &'s mut dyn ErbScope,
     out: String,
     locals: Vec<RubyValue>,
@@ -49,10 +56,26 @@ pub(crate) struct Interpreter<'t, 's> {
 impl<'t, 's> Interpreter<'t, 's> {
     pub(crate) fn new(template: &'t ErbTemplate, scope: &'s mut dyn ErbScope) -> Self {
         Self {
-            template,
+            texts: &template.texts,
+            locals: vec![RubyValue::Nil; template.locals],
+            ..Self::of_scope(scope)
+        }
+    }
+
+    pub(crate) fn of_function(function: &'t RubyFunction, scope: &'s mut dyn ErbScope) -> Self {
+        Self {
+            methods: &function.methods,
+            ..Self::of_scope(scope)
+        }
+    }
+
+    fn of_scope(scope: &'s mut dyn ErbScope) -> Self {
+        Self {
+            texts: &[],
+            methods: &[],
             scope,
             out: String::new(),
-            locals: vec![RubyValue::Nil; template.locals],
+            locals: Vec::new(),
             instance_variables: HashMap::new(),
             last_match: None,
             line: 1,
@@ -62,18 +85,24 @@ impl<'t, 's> Interpreter<'t, 's> {
         }
     }
 
-    pub(crate) fn run(mut self) -> Result<String, ErbError> {
-        let template = self.template;
-        let line = |interpreter: &Self| interpreter.line;
+    pub(crate) fn run(mut self, template: &'t ErbTemplate) -> Result<String, ErbError> {
         match self.eval_body(&template.body) {
             Ok(_) => Ok(self.out),
-            Err(Interruption::Scope(error)) => Err(ErbError::Scope {
+            Err(interruption) => Err(self.failure(interruption)),
+        }
+    }
+
+    fn failure(&self, interruption: Interruption) -> ErbError {
+        match interruption {
+            Interruption::Scope(error) => ErbError::Scope {
                 error,
-                line: line(&self),
-            }),
-            Err(Interruption::Refused(reason)) => Err(self.not_native(reason)),
-            Err(Interruption::Next(_) | Interruption::Break) => {
-                Err(self.not_native("a jump out of the template".to_owned()))
+                line: self.line,
+            },
+            Interruption::Refused(reason) | Interruption::Raised(_, reason) => {
+                self.not_native(reason)
+            }
+            Interruption::Next(_) | Interruption::Break | Interruption::Return(_) => {
+                self.not_native("a jump out of the code".to_owned())
             }
         }
     }
@@ -118,8 +147,7 @@ impl<'t, 's> Interpreter<'t, 's> {
     fn eval_node(&mut self, node: &'t Node) -> Eval {
         match node {
             Node::Text(number) => {
-                let template = self.template;
-                let text = template.texts.get(*number).map_or("", String::as_str);
+                let text = self.texts.get(*number).map_or("", String::as_str);
                 self.put(text)
             }
             Node::Insert(body) => {
@@ -134,6 +162,10 @@ impl<'t, 's> Interpreter<'t, 's> {
             Node::Int(number) => Ok(RubyValue::Int(*number)),
             Node::Float(number) => Ok(RubyValue::Float(*number)),
             Node::Str(parts) => Ok(RubyValue::string(self.eval_parts(parts)?)),
+            Node::FrozenStr(parts) => {
+                let text = self.eval_parts(parts)?;
+                Ok(RubyValue::Str(RubyString::new(text.into(), true)))
+            }
             Node::Symbol(name) => Ok(RubyValue::Symbol(Arc::clone(name))),
             Node::Regex(regex) => Ok(RubyValue::Regex(regex.clone())),
             Node::RegexParts(parts, flags) => {
@@ -220,6 +252,36 @@ impl<'t, 's> Interpreter<'t, 's> {
                 Err(Interruption::Next(value))
             }
             Node::Break => Err(Interruption::Break),
+            Node::Return(value) => {
+                let value = match value {
+                    Some(value) => self.eval(value)?,
+                    None => RubyValue::Nil,
+                };
+                Err(Interruption::Return(value))
+            }
+            Node::Require => Ok(RubyValue::Unknown),
+            Node::Raise => refuse("an exception"),
+            Node::Begin { body, rescues } => self.eval_begin(body, rescues),
+            Node::While { condition, body } => {
+                while self.eval(condition)?.is_truthy() {
+                    self.count_step()?;
+                    self.eval_body(body)?;
+                }
+                Ok(RubyValue::Nil)
+            }
+            Node::AssignAll(slots, list) => self.assign_all(slots, list),
+            Node::Digest(digest, operand) => {
+                let operand = self.eval(operand)?;
+                libraries::digest(*digest, &operand)
+            }
+            Node::Base64(operand) => libraries::base64(&self.eval(operand)?),
+            Node::IpAddress(operand) => libraries::ip_address(&self.eval(operand)?),
+            Node::FunctionCall(arguments) => self.function_call(arguments),
+            Node::OwnCall(name, arguments) => {
+                let arguments = self.eval_list(arguments)?;
+                self.call_own(name, arguments)
+            }
+            Node::ClosureScope => Ok(RubyValue::Scope),
         }
     }
 
@@ -228,7 +290,7 @@ impl<'t, 's> Interpreter<'t, 's> {
             return refuse("a long text");
         }
         self.out.push_str(text);
-        Ok(RubyValue::Output)
+        Ok(RubyValue::Unknown)
     }
 
     fn eval_parts(&mut self, parts: &'t [StrPart]) -> Eval<String> {
@@ -247,7 +309,7 @@ impl<'t, 's> Interpreter<'t, 's> {
     }
 
     fn eval_hash(&mut self, pairs: &'t [(Expr, Expr)]) -> Eval {
-        let mut entries = Entries::with_capacity(pairs.len());
+        let mut entries = Entries::with_capacity_and_hasher(pairs.len(), Default::default());
         for (key, value) in pairs {
             let key = Key::new(&self.eval(key)?)?;
             entries.insert(key, self.eval(value)?);

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::Interpreter;
 use crate::syntax::Block;
-use crate::value::{Eval, RubyValue, refuse};
+use crate::value::{Eval, RubyValue, exact_float, refuse};
 
 /// True if an order fits an operator of comparison.
 pub(super) fn is_ordered(operator: &str, order: Ordering) -> bool {
@@ -36,6 +36,18 @@ impl<'t> Interpreter<'t, '_> {
             }
             (_, RubyValue::Float(number), [RubyValue::Float(other)]) => {
                 match float_operation(name, *number, *other) {
+                    Some(result) => RubyValue::Float(result),
+                    None => return Ok(None),
+                }
+            }
+            (_, RubyValue::Int(number), [RubyValue::Float(other)]) => {
+                match float_operation(name, exact_float(*number)?, *other) {
+                    Some(result) => RubyValue::Float(result),
+                    None => return Ok(None),
+                }
+            }
+            (_, RubyValue::Float(number), [RubyValue::Int(other)]) => {
+                match float_operation(name, *number, exact_float(*other)?) {
                     Some(result) => RubyValue::Float(result),
                     None => return Ok(None),
                 }
@@ -126,6 +138,12 @@ fn integer_operation(name: &str, a: i64, b: i64) -> Option<Option<i64>> {
                 remainder
             }
         }),
+        "<<" => match u32::try_from(b) {
+            Ok(bits) if bits < i64::BITS => a
+                .checked_mul(1_i64.checked_shl(bits).unwrap_or_default())
+                .filter(|_| bits < i64::BITS - 1),
+            _ => None,
+        },
         "&" => Some(a & b),
         "|" => Some(a | b),
         _ => return None,
@@ -149,11 +167,7 @@ fn integer_method(name: &str, number: i64) -> Eval {
     };
     match name {
         "to_i" | "floor" | "ceil" | "round" | "truncate" => Ok(RubyValue::Int(number)),
-        "to_f" if number.unsigned_abs() < 1 << 53 =>
-        {
-            #[expect(clippy::cast_precision_loss, reason = "it is exact up to here")]
-            Ok(RubyValue::Float(number as f64))
-        }
+        "to_f" => exact_float(number).map(RubyValue::Float),
         "abs" => checked(number.checked_abs()),
         "-@" => checked(number.checked_neg()),
         "succ" | "next" => checked(number.checked_add(1)),

@@ -30,7 +30,11 @@ impl<'t> Interpreter<'t, '_> {
 
     pub(super) fn scope_variable(&mut self, name: &'t Expr) -> Eval {
         let name = self.eval_name(name)?;
-        match self.scope.variable(&name).map_err(interruption)? {
+        self.scope_variable_named(&name)
+    }
+
+    pub(super) fn scope_variable_named(&mut self, name: &str) -> Eval {
+        match self.scope.variable(name).map_err(interruption)? {
             Some(value) => Ok(RubyValue::of_scope(&value)),
             None => refuse(format!("the unknown variable {name}")),
         }
@@ -60,7 +64,12 @@ impl<'t> Interpreter<'t, '_> {
         }
     }
 
-    fn call_scope(&mut self, kind: ErbCallKind, name: &str, arguments: &[RubyValue]) -> Eval {
+    pub(super) fn call_scope(
+        &mut self,
+        kind: ErbCallKind,
+        name: &str,
+        arguments: &[RubyValue],
+    ) -> Eval {
         let arguments: Vec<pcore::Value> = arguments
             .iter()
             .map(RubyValue::to_puppet)

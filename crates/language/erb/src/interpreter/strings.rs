@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::indexes::{count, part, position, range_part};
 use super::{Interpreter, format};
-use crate::defaults::TEXT_MAX;
+use crate::defaults::{FLOAT_DIGITS_MAX, TEXT_MAX};
 use crate::syntax::Block;
 use crate::value::{Eval, RubyString, RubyValue, refuse};
 
@@ -158,6 +158,7 @@ fn plain(text: &str, name: &str, arguments: &[RubyValue]) -> Eval<Option<RubyVal
             RubyValue::Bool(super::numbers::is_ordered(name, order))
         }
         ("to_i", []) => to_integer(text)?,
+        ("to_f", []) => to_float(text)?,
         ("chars", []) => {
             let chars = text
                 .chars()
@@ -300,6 +301,37 @@ fn to_integer(text: &str) -> Eval {
     match digits[..end].parse::<i64>() {
         Ok(number) => Ok(RubyValue::Int(sign * number)),
         Err(_) => refuse("a large integer"),
+    }
+}
+
+/// The decimal number at the start of a text, zero without one.
+fn to_float(text: &str) -> Eval {
+    let text = text.trim_start_matches(BLANKS);
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let count_digits = |text: &str| {
+        let end = text.find(|c: char| !c.is_ascii_digit());
+        end.unwrap_or(text.len())
+    };
+    let whole = count_digits(digits);
+    let after = &digits[whole..];
+    let fraction = after.strip_prefix('.').map_or(0, count_digits);
+    let rest = match fraction {
+        0 => after,
+        fraction => &after[1 + fraction..],
+    };
+    let is_odd = rest.starts_with(['_', 'e', 'E', 'x', 'X'])
+        || digits.starts_with(['.', '_'])
+        || whole + fraction > FLOAT_DIGITS_MAX;
+    if is_odd {
+        return refuse("a float in another form");
+    }
+    if whole == 0 {
+        return Ok(RubyValue::Float(0.0));
+    }
+    let number = &text[..text.len() - rest.len()];
+    match number.trim_end_matches('.').parse() {
+        Ok(number) => Ok(RubyValue::Float(number)),
+        Err(_) => refuse("a float in another form"),
     }
 }
 

@@ -19,7 +19,9 @@ impl Parser<'_> {
             return Ok(None);
         };
         self.scopes.push(HashMap::new());
+        let loops = std::mem::take(&mut self.loops);
         let block = self.nested(|parser| parser.parse_block_body(close));
+        self.loops = loops;
         self.scopes.pop();
         block.map(Some)
     }

@@ -67,7 +67,8 @@ impl Parser<'_> {
             self.at += word.len();
             return self.parse_class_check(receiver, is_safe);
         }
-        let Some(name) = native_method(word) else {
+        let known = native_method(word).or(self.is_unevaluated.then_some("new"));
+        let Some(name) = known else {
             return self.refuse(format!("the method {word}"));
         };
         self.at += word.len();
@@ -100,7 +101,7 @@ impl Parser<'_> {
     }
 
     /// Arguments without brackets are read by Ruby in ways that depend on blanks.
-    fn refuse_command_arguments(&self, name: &str) -> Parsed<()> {
+    pub(super) fn refuse_command_arguments(&self, name: &str) -> Parsed<()> {
         let rest = self.rest();
         let trimmed = rest.trim_start_matches([' ', '\t']);
         if trimmed.len() == rest.len() {

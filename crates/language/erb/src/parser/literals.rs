@@ -94,6 +94,51 @@ impl Parser<'_> {
     pub(super) fn parse_regex(&mut self) -> Parsed<Node> {
         self.at += 1;
         let parts = self.parse_parts(b'/', Self::keep_escape)?;
+        let flags = self.parse_regex_flags()?;
+        if let [StrPart::Text(source)] = parts.as_slice() {
+            return match Regex::with_flags(source, flags) {
+                Ok(regex) => Ok(Node::Regex(regex)),
+                Err(error) => self.refuse(format!("a regular expression: {error}")),
+            };
+        }
+        Ok(Node::RegexParts(parts, flags))
+    }
+
+    /// `%r{…}`, with balanced braces and without interpolations.
+    pub(super) fn parse_percent_regex(&mut self) -> Parsed<Node> {
+        let rest = self.rest();
+        let Some(inside) = rest.strip_prefix("%r{") else {
+            return self.refuse("a regular expression in another form");
+        };
+        let mut open = 1_usize;
+        let mut is_escaped = false;
+        let end = inside.find(|c: char| {
+            match c {
+                _ if is_escaped => {
+                    is_escaped = false;
+                    return false;
+                }
+                '\\' => is_escaped = true,
+                '{' => open += 1,
+                '}' => open -= 1,
+                _ => {}
+            }
+            open == 0
+        });
+        let source = end.and_then(|end| inside.get(..end)).unwrap_or_default();
+        let is_odd = |c: char| (char::from(TEXT_MARK)..=char::from(INSERT_END)).contains(&c);
+        if end.is_none() || source.contains("#{") || source.contains(is_odd) {
+            return self.refuse("a regular expression in another form");
+        }
+        self.at += "%r{}".len() + source.len();
+        let flags = self.parse_regex_flags()?;
+        match Regex::with_flags(source, flags) {
+            Ok(regex) => Ok(Node::Regex(regex)),
+            Err(error) => self.refuse(format!("a regular expression: {error}")),
+        }
+    }
+
+    fn parse_regex_flags(&mut self) -> Parsed<RegexFlags> {
         let mut flags = RegexFlags::default();
         while is_name_part(self.peek()) {
             match self.peek() {
@@ -104,13 +149,7 @@ impl Parser<'_> {
             }
             self.at += 1;
         }
-        if let [StrPart::Text(source)] = parts.as_slice() {
-            return match Regex::with_flags(source, flags) {
-                Ok(regex) => Ok(Node::Regex(regex)),
-                Err(error) => self.refuse(format!("a regular expression: {error}")),
-            };
-        }
-        Ok(Node::RegexParts(parts, flags))
+        Ok(flags)
     }
 
     fn keep_escape(&mut self, text: &mut String) -> Parsed<()> {

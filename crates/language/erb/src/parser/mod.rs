@@ -1,17 +1,21 @@
-//! Parser of the Ruby code in a template: [`Parser`].
+//! Parser of the Ruby code in a template or function: [`Parser`].
 //!
 //! Invariant: code that Ruby reads otherwise, or refuses, is refused here; names of variables are resolved
 //! while they are read, as in Ruby, so an unknown name is a method, and no method of the wrapper is native.
 
 mod blocks;
 mod calls;
+mod constants;
 mod cursor;
+mod exceptions;
 mod expressions;
+mod function_file;
 mod literals;
 mod primary;
 mod statements;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::defaults::{CHAIN_MAX, LOCALS_MAX, PARSE_DEPTH_MAX};
 use crate::error::NotNative;
@@ -31,7 +35,17 @@ const VARIABLES_OF_THE_WRAPPER: [&str; 5] = [
     "_erbout",
 ];
 
+/// Where the code stands: this decides which names mean something without a receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CodeKind {
+    /// In the wrapper of a template, with `scope` and the scope's variables.
+    Template,
+    /// In a method of a function's object.
+    Function,
+}
+
 pub(crate) struct Parser<'a> {
+    kind: CodeKind,
     code: &'a str,
     at: usize,
     /// Offsets of the first byte of each line.
@@ -40,23 +54,45 @@ pub(crate) struct Parser<'a> {
     /// Variables of the blocks around, the outermost first.
     scopes: Vec<HashMap<String, Slot>>,
     locals: usize,
+    /// Libraries that the code requires.
+    libraries: Vec<&'a str>,
+    /// Methods of the function that its code calls.
+    own_calls: Vec<Arc<str>>,
+    /// Loops around, up to the innermost block.
+    loops: usize,
+    /// True in the arguments of `raise`, which are never evaluated here.
+    is_unevaluated: bool,
+    /// True if a comment freezes the literal strings.
+    has_frozen_strings: bool,
 }
 
 // === impl Parser ===
 
 impl<'a> Parser<'a> {
+    /// A parser of a template's code.
     pub(crate) fn new(code: &'a str) -> Self {
+        let wrapper = HashMap::from([(EMPTY_VARIABLE_OF_THE_WRAPPER.to_owned(), 0)]);
+        let mut parser = Self::of_kind(CodeKind::Template, code);
+        parser.locals = wrapper.len();
+        parser.scopes.push(wrapper);
+        parser
+    }
+
+    fn of_kind(kind: CodeKind, code: &'a str) -> Self {
         let newlines = code.match_indices('\n').map(|(at, _)| at + 1);
         Self {
+            kind,
             code,
             at: 0,
             lines: std::iter::once(0).chain(newlines).collect(),
             depth: 0,
-            scopes: vec![HashMap::from([(
-                EMPTY_VARIABLE_OF_THE_WRAPPER.to_owned(),
-                0,
-            )])],
-            locals: 1,
+            scopes: Vec::new(),
+            locals: 0,
+            libraries: Vec::new(),
+            own_calls: Vec::new(),
+            loops: 0,
+            is_unevaluated: false,
+            has_frozen_strings: false,
         }
     }
 
@@ -116,7 +152,7 @@ impl<'a> Parser<'a> {
 
     /// A new variable of the innermost block.
     fn declare(&mut self, name: &str) -> Parsed<Slot> {
-        if VARIABLES_OF_THE_WRAPPER.contains(&name) {
+        if self.kind == CodeKind::Template && VARIABLES_OF_THE_WRAPPER.contains(&name) {
             return self.refuse(format!("a variable named {name}"));
         }
         if self.locals >= LOCALS_MAX {

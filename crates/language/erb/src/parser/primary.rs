@@ -1,7 +1,9 @@
 //! Literals, variables, assignments and brackets.
 
+use std::sync::Arc;
+
 use super::cursor::{is_keyword, is_name_start};
-use super::{Parsed, Parser};
+use super::{CodeKind, Parsed, Parser};
 use crate::syntax::{AssignOperator, Conversion, Expr, Node, RubyClass, Target};
 
 /// Operators that may stand before the equals sign of an assignment.
@@ -25,6 +27,7 @@ impl Parser<'_> {
             b'[' => self.parse_array(),
             b'{' => self.parse_hash(),
             b'(' => self.parse_parentheses(),
+            b'%' if self.peek_at(1) == b'r' => self.parse_percent_regex(),
             b'%' => self.parse_words(),
             b'-' | b'0'..=b'9' => self.parse_number(),
             byte if is_name_start(byte) => self.parse_word(),
@@ -38,14 +41,23 @@ impl Parser<'_> {
         let after = self.at;
         self.skip_blanks();
         let is_joined = matches!(self.peek(), b'\'' | b'"');
+        if is_joined && self.is_unevaluated {
+            return self.parse_string_atom();
+        }
         self.at = after;
         if is_joined {
             return self.refuse("strings beside each other");
         }
-        Ok(Node::Str(string))
+        Ok(match self.has_frozen_strings {
+            true => Node::FrozenStr(string),
+            false => Node::Str(string),
+        })
     }
 
     fn parse_instance_variable(&mut self) -> Parsed<Node> {
+        if self.kind == CodeKind::Function {
+            return self.refuse("a variable that lives longer than the call");
+        }
         self.at += 1;
         let name = self.peek_word().trim_end_matches(['?', '!']);
         if name.is_empty() {
@@ -111,26 +123,66 @@ impl Parser<'_> {
             "if" | "unless" => Ok(self.parse_if(line, word == "unless")?.node),
             "case" => Ok(self.parse_case(line)?.node),
             "next" | "break" => self.parse_jump(word),
+            "return" if self.kind == CodeKind::Function => self.parse_return(),
+            "begin" => self.parse_begin(),
+            "while" | "until" => self.parse_loop(line, word == "until"),
             "defined?" => self.parse_defined(),
             _ => self.refuse(format!("the keyword {word}")),
         }
     }
 
     fn parse_jump(&mut self, word: &str) -> Parsed<Node> {
-        if self.scopes.len() < 2 {
+        if self.scopes.len() < 2 || self.loops > 0 {
             return self.refuse(format!("{word} outside of a block"));
         }
-        self.skip_blanks();
-        let has_value = !matches!(self.peek(), 0 | b';' | b'\n' | b'#' | b'}' | b')')
-            && !["if", "unless", "end"]
-                .iter()
-                .any(|word| self.is_keyword_next(word));
+        let has_value = self.has_jump_value();
         match (word, has_value) {
             ("next", true) => Ok(Node::Next(Some(Box::new(self.parse_expression()?)))),
             ("next", false) => Ok(Node::Next(None)),
             (_, true) => self.refuse("break with a value"),
             (_, false) => Ok(Node::Break),
         }
+    }
+
+    fn has_jump_value(&mut self) -> bool {
+        self.skip_blanks();
+        !matches!(self.peek(), 0 | b';' | b'\n' | b'#' | b'}' | b')')
+            && !["if", "unless", "end"]
+                .iter()
+                .any(|word| self.is_keyword_next(word))
+    }
+
+    fn parse_return(&mut self) -> Parsed<Node> {
+        if !self.has_jump_value() {
+            return Ok(Node::Return(None));
+        }
+        let value = self.parse_expression()?;
+        self.skip_blanks();
+        if self.peek() == b',' {
+            return self.refuse("a return of several values");
+        }
+        Ok(Node::Return(Some(Box::new(value))))
+    }
+
+    /// `while` or `until` after its word, up to its `end`.
+    fn parse_loop(&mut self, line: u32, is_negated: bool) -> Parsed<Node> {
+        self.skip_blanks();
+        let mut condition = self.parse_condition()?;
+        self.refuse_literal_condition(&condition)?;
+        if is_negated {
+            condition = Self::expr(line, Node::Not(Box::new(condition)));
+        }
+        self.skip_blanks();
+        if !self.take_keyword("do") && !matches!(self.peek(), b';' | b'\n' | b'#') {
+            return self.refuse("a condition that cannot be read");
+        }
+        self.loops += 1;
+        let body = self.nested(Self::parse_body);
+        self.loops -= 1;
+        let body = body?;
+        self.expect_end()?;
+        let condition = Box::new(condition);
+        Ok(Node::While { condition, body })
     }
 
     fn parse_defined(&mut self) -> Parsed<Node> {
@@ -159,11 +211,15 @@ impl Parser<'_> {
     fn parse_function(&mut self, word: &str) -> Parsed<Node> {
         self.at += word.len();
         let has_bracket = self.peek() == b'(';
-        if word == "scope" && !has_bracket {
+        let is_template = self.kind == CodeKind::Template;
+        if word == "scope" && is_template && !has_bracket {
             return self.parse_scope();
         }
-        if word == "has_variable?" && has_bracket {
+        if word == "has_variable?" && is_template && has_bracket {
             return Ok(Node::HasVariable(Box::new(self.parse_only_argument()?)));
+        }
+        if matches!(word, "raise" | "fail") {
+            return self.parse_raise();
         }
         if word == "Regexp" && self.is_next(".escape(") {
             self.at += ".escape".len();
@@ -176,7 +232,37 @@ impl Parser<'_> {
         if let (Some(class), false) = (RubyClass::named(word), self.is_next("::")) {
             return Ok(Node::Class(class));
         }
+        if let Some(node) = self.parse_constant(word)? {
+            return Ok(node);
+        }
+        if !is_template && word.starts_with(|c: char| c.is_ascii_lowercase() || c == '_') {
+            return self.parse_own_call(word);
+        }
         self.refuse(format!("{word}, which is no variable"))
+    }
+
+    /// A function without a receiver, in the methods of a function.
+    fn parse_own_call(&mut self, word: &str) -> Parsed<Node> {
+        let has_bracket = self.peek() == b'(';
+        let arguments = match self.take("(") {
+            true => self.parse_arguments(")")?,
+            false => Vec::new(),
+        };
+        if !has_bracket {
+            self.refuse_command_arguments(word)?;
+        }
+        if self.parse_block()?.is_some() {
+            return self.refuse("a block for a method of the function");
+        }
+        match (word, has_bracket) {
+            ("call_function", true) => Ok(Node::FunctionCall(arguments)),
+            ("closure_scope", false) => Ok(Node::ClosureScope),
+            _ => {
+                let name: Arc<str> = word.into();
+                self.own_calls.push(Arc::clone(&name));
+                Ok(Node::OwnCall(name, arguments))
+            }
+        }
     }
 
     /// True if an assignment follows a name.

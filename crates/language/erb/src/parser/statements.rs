@@ -1,11 +1,12 @@
 //! Statements: bodies, modifiers, `and` and `or`, `if` and `case`.
 
+use super::cursor::{is_keyword, is_name_part};
 use super::{Parsed, Parser};
 use crate::source::{INSERT_END, INSERT_START, TEXT_END, TEXT_MARK};
-use crate::syntax::{Body, Expr, Node};
+use crate::syntax::{Body, Expr, Node, Slot};
 
 /// Words that end a body.
-const ENDS: [&str; 5] = ["end", "else", "elsif", "when", "then"];
+const ENDS: [&str; 7] = ["end", "else", "elsif", "when", "then", "rescue", "ensure"];
 
 impl Parser<'_> {
     /// Statements up to a word, bracket or mark that ends them.
@@ -21,6 +22,9 @@ impl Parser<'_> {
             let is_separated = matches!(self.peek(), b';' | b'\n' | b'#');
             if !is_separated && !self.is_body_end() {
                 return self.refuse("code that cannot be read");
+            }
+            if !is_separated && self.is_keyword_next("rescue") {
+                return self.refuse("a rescue behind a statement");
             }
         }
     }
@@ -42,9 +46,51 @@ impl Parser<'_> {
                 parser.expect(char::from(INSERT_END).encode_utf8(&mut [0; 4]))?;
                 return Ok(Self::expr(line, Node::Insert(body)));
             }
-            let statement = parser.parse_condition()?;
+            if let Some(require) = parser.parse_require()? {
+                return Ok(Self::expr(line, require));
+            }
+            let statement = match parser.peek_assigned_names() {
+                Some(length) => parser.parse_assign_all(length)?,
+                None => parser.parse_condition()?,
+            };
             parser.parse_modifiers(statement)
         })
+    }
+
+    /// Length of `a, b =` at the start of a statement.
+    fn peek_assigned_names(&self) -> Option<usize> {
+        let rest = self.rest();
+        let line = rest.lines().next().unwrap_or_default();
+        let (names, value) = line.split_once('=')?;
+        let is_name = |name: &str| {
+            let name = name.trim();
+            name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+                && name.bytes().all(is_name_part)
+                && !is_keyword(name)
+        };
+        let is_assignment = names.contains(',')
+            && names.split(',').all(is_name)
+            && !value.starts_with(['=', '~', '>']);
+        is_assignment.then_some(names.len() + 1)
+    }
+
+    /// `a, b = list` and `a, b = *list`.
+    fn parse_assign_all(&mut self, length: usize) -> Parsed<Expr> {
+        let line = self.line();
+        let names = &self.rest()[..length - 1];
+        let slots = names
+            .split(',')
+            .map(|name| self.assigned_local(name.trim()));
+        let slots = slots.collect::<Parsed<Vec<Slot>>>()?;
+        self.at += length;
+        self.skip_lines();
+        self.take("*");
+        let value = Box::new(self.parse_expression()?);
+        self.skip_blanks();
+        if self.peek() == b',' {
+            return self.refuse("an assignment of several values");
+        }
+        Ok(Self::expr(line, Node::AssignAll(slots, value)))
     }
 
     fn parse_text(&mut self) -> Parsed<Expr> {

@@ -13,9 +13,12 @@ impl RubyValue {
 
     fn is_equal_nested(&self, other: &Self, depth: Depth<'_>) -> Eval<bool> {
         depth.visit()?;
+        if self.is_opaque() || other.is_opaque() {
+            return refuse("a comparison with a value that is only passed on");
+        }
         Ok(match (self, other) {
-            (Self::Output | Self::Foreign(_) | Self::Match(_) | Self::Class(_), _)
-            | (_, Self::Output | Self::Foreign(_) | Self::Match(_) | Self::Class(_)) => {
+            (Self::Foreign(_) | Self::Match(_) | Self::Class(_), _)
+            | (_, Self::Foreign(_) | Self::Match(_) | Self::Class(_)) => {
                 return refuse("a comparison with a value that is only printed");
             }
             (Self::Nil, Self::Nil) => true,
@@ -65,6 +68,9 @@ impl RubyValue {
 
     fn compare_nested(&self, other: &Self, depth: Depth<'_>) -> Eval<Option<Ordering>> {
         depth.visit()?;
+        if self.is_opaque() || other.is_opaque() {
+            return refuse(format!("a comparison with {}", other.kind()));
+        }
         Ok(match (self, other) {
             (Self::Int(a), Self::Int(b)) => Some(a.cmp(b)),
             (Self::Float(a), Self::Float(b)) => a.partial_cmp(b),
@@ -84,8 +90,8 @@ impl RubyValue {
             }
             (Self::Nil, Self::Nil) => Some(Ordering::Equal),
             (Self::Bool(a), Self::Bool(b)) if a == b => Some(Ordering::Equal),
-            (Self::Output | Self::Foreign(_) | Self::Match(_) | Self::Hash(_), _)
-            | (_, Self::Output | Self::Foreign(_) | Self::Match(_) | Self::Hash(_)) => {
+            (Self::Foreign(_) | Self::Match(_) | Self::Hash(_), _)
+            | (_, Self::Foreign(_) | Self::Match(_) | Self::Hash(_)) => {
                 return refuse(format!("a comparison with {}", other.kind()));
             }
             _ => None,
@@ -106,9 +112,9 @@ impl RubyValue {
 }
 
 /// An integer that a float represents exactly.
-fn exact_float(number: i64) -> Eval<f64> {
-    const EXACT: i64 = 1 << 53;
-    if number.abs() > EXACT {
+pub(crate) fn exact_float(number: i64) -> Eval<f64> {
+    const EXACT: u64 = 1 << 53;
+    if number.unsigned_abs() > EXACT {
         return refuse("a large integer beside a float");
     }
     #[expect(clippy::cast_precision_loss, reason = "it is exact up to here")]

@@ -14,16 +14,17 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use ruby_regex::Regex;
 
 use crate::scope::ErbScopeError;
+use crate::syntax::ExceptionClass;
 
+pub(crate) use compare::exact_float;
 pub(crate) use depth::Depth;
 pub(crate) use key::Key;
 
 /// Entries of a hash in their order.
-pub(crate) type Entries = IndexMap<Key, RubyValue>;
+pub(crate) type Entries = pcore::FastIndexMap<Key, RubyValue>;
 
 /// Result of an evaluation.
 pub(crate) type Eval<T = RubyValue> = Result<T, Interruption>;
@@ -34,6 +35,10 @@ pub(crate) enum Interruption {
     /// `next` in a block, with its value.
     Next(RubyValue),
     Break,
+    /// `return` in a method, with its value.
+    Return(RubyValue),
+    /// An exception that native code may rescue, and its reason.
+    Raised(ExceptionClass, String),
     /// Ruby is needed.
     Refused(String),
     Scope(ErbScopeError),
@@ -54,8 +59,14 @@ pub(crate) enum RubyValue {
     Regex(Regex),
     Match(Rc<MatchGroups>),
     Class(crate::syntax::RubyClass),
-    /// The text that was put out so far, as the value of a statement that puts text out.
-    Output,
+    /// The value of a statement that is for Ruby, such as one that puts text out.
+    Unknown,
+    /// Bytes that are no text.
+    Bytes(Rc<[u8]>),
+    /// An `IPAddr`, and whether it has version 6.
+    IpAddress(bool),
+    /// The global scope.
+    Scope,
     /// A value of Puppet that is only printed.
     Foreign(pcore::Value),
 }
@@ -154,6 +165,14 @@ impl RubyValue {
         !matches!(self, Self::Nil | Self::Bool(false))
     }
 
+    /// True for values that only the functions of libraries read.
+    pub(crate) const fn is_opaque(&self) -> bool {
+        matches!(
+            self,
+            Self::Unknown | Self::Bytes(_) | Self::IpAddress(_) | Self::Scope
+        )
+    }
+
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Nil => "nil",
@@ -168,7 +187,10 @@ impl RubyValue {
             Self::Regex(_) => "a regular expression",
             Self::Match(_) => "a match",
             Self::Class(_) => "a class",
-            Self::Output => "the output",
+            Self::Unknown => "the value of a statement",
+            Self::Bytes(_) => "bytes",
+            Self::IpAddress(_) => "an IP address",
+            Self::Scope => "the scope",
             Self::Foreign(_) => "a value of Puppet's own types",
         }
     }
@@ -261,7 +283,7 @@ impl RubyHash {
         match &*content {
             HashContent::Read(entries) => Ok(Rc::clone(entries)),
             HashContent::Unread(hash) => {
-                let mut entries = Entries::with_capacity(hash.len());
+                let mut entries = Entries::with_capacity_and_hasher(hash.len(), Default::default());
                 for (key, value) in hash.iter() {
                     let key = Key::new(&RubyValue::of_scope(key))?;
                     entries.insert(key, RubyValue::of_scope(value));

@@ -7,11 +7,21 @@ use crate::entry::render;
 #[test]
 fn the_first_construct_for_ruby_is_named() {
     let cases = [
-        ("a\n<% require 'x' %>", 2, "require, which is no variable"),
+        ("a\n<% require 'x' %>", 2, "a library"),
         ("<%= classes %>", 1, "classes, which is no variable"),
         ("<%= scope.catalog %>", 1, "scope.catalog"),
         ("<%= scope %>", 1, "scope as a value"),
-        ("\n\n<% begin; 1; rescue; end %>", 3, "the keyword begin"),
+        (
+            "\n\n<% begin; 1; ensure; end %>",
+            3,
+            "a statement without end",
+        ),
+        (
+            "<% begin; 1; rescue TypeError; end %>",
+            1,
+            "the exception TypeError",
+        ),
+        ("<% 1 rescue 2 %>", 1, "a rescue behind a statement"),
         ("<% def x; end %>", 1, "the keyword def"),
         ("<% @a.each_char { |c| } %>", 1, "the method each_char"),
         ("<%= $global %>", 1, "a global variable"),

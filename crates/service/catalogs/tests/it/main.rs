@@ -6,6 +6,7 @@ mod embedded_exports;
 mod engine;
 mod fake_puppetdb;
 mod impact;
+mod native_functions;
 mod puppetdb;
 mod site;
 mod world;

@@ -1,0 +1,203 @@
+//! Functions in Ruby for Puppet 4 whose code is native. Main types: [`RubyFunction`], [`TypedRubyFunction`].
+
+use std::sync::Arc;
+
+use pcore::{Type, Value};
+
+use crate::defaults::TEMPLATE_MAX;
+use crate::error::{ErbError, NotNative};
+use crate::interpreter::Interpreter;
+use crate::parser::Parser;
+use crate::scope::ErbScope;
+use crate::syntax::{Body, Expr, Slot};
+
+/// A function whose file is native. It is immutable and can be called by several threads.
+///
+/// A call has no effect, so Ruby may repeat a call that turned out not to be native.
+#[derive(Debug)]
+pub struct RubyFunction {
+    name: String,
+    dispatches: Vec<RubyDispatch>,
+    pub(crate) methods: Vec<RubyMethod>,
+}
+
+/// A function that can be called.
+#[derive(Debug)]
+pub struct TypedRubyFunction {
+    function: RubyFunction,
+    /// Types of each dispatch.
+    types: Vec<DispatchTypes>,
+}
+
+#[derive(Debug)]
+struct DispatchTypes {
+    parameters: Vec<Type>,
+    returned: Option<Type>,
+}
+
+/// Parameters for which a function has an implementation. The first dispatch that takes the arguments of a
+/// call is used.
+#[derive(Debug)]
+pub(crate) struct RubyDispatch {
+    pub(crate) method: String,
+    pub(crate) parameters: Vec<RubyParameter>,
+    /// Type of the result, in Puppet's notation; `None` if it is not checked.
+    pub(crate) return_type: Option<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct RubyParameter {
+    /// Type in Puppet's notation.
+    pub(crate) type_text: String,
+    pub(crate) kind: RubyParameterKind,
+}
+
+/// How many arguments a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RubyParameterKind {
+    Required,
+    Optional,
+    /// Any number; it is the last one.
+    Repeated,
+    /// One or more; it is the last one.
+    RequiredRepeated,
+}
+
+/// A method of a function's object.
+#[derive(Debug)]
+pub(crate) struct RubyMethod {
+    pub(crate) name: Arc<str>,
+    /// Variables of the parameters, with the defaults of optional ones.
+    pub(crate) parameters: Vec<(Slot, Option<Expr>)>,
+    /// Variable of all further arguments.
+    pub(crate) rest: Option<Slot>,
+    pub(crate) body: Body,
+    pub(crate) locals: usize,
+}
+
+// === impl RubyFunction ===
+
+impl RubyFunction {
+    /// Reads the file of a function; the error names the first construct for which Ruby is needed.
+    pub fn parse(text: &str) -> Result<Self, NotNative> {
+        if text.len() > TEMPLATE_MAX || text.bytes().any(|byte| (1..=4).contains(&byte)) {
+            return Err(NotNative {
+                reason: "a long file, or one with control characters".to_owned(),
+                line: 1,
+            });
+        }
+        let file = Parser::for_function(text).parse_function_file()?;
+        Ok(Self {
+            name: file.name,
+            dispatches: file.dispatches,
+            methods: file.methods,
+        })
+    }
+
+    /// The name that the file gives to the function, such as `mysql::password`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The function with its types, which `resolve` finds by their notation.
+    pub fn with_types<E>(
+        self,
+        resolve: &mut dyn FnMut(&str) -> Result<Type, E>,
+    ) -> Result<TypedRubyFunction, E> {
+        let mut types = Vec::with_capacity(self.dispatches.len());
+        for dispatch in &self.dispatches {
+            let parameters = dispatch.parameters.iter();
+            let parameters = parameters.map(|parameter| resolve(&parameter.type_text));
+            types.push(DispatchTypes {
+                parameters: parameters.collect::<Result<_, E>>()?,
+                returned: match &dispatch.return_type {
+                    Some(text) => Some(resolve(text)?),
+                    None => None,
+                },
+            });
+        }
+        Ok(TypedRubyFunction {
+            function: self,
+            types,
+        })
+    }
+}
+
+// === impl TypedRubyFunction ===
+
+impl TypedRubyFunction {
+    /// Calls the function without a block; `scope` is the global scope. A call whose arguments no dispatch
+    /// takes, and a result of another type, is an error that Ruby reports.
+    pub fn call(&self, arguments: &[Value], scope: &mut dyn ErbScope) -> Result<Value, ErbError> {
+        let dispatches = self.function.dispatches.iter().zip(&self.types);
+        let mut fitting = dispatches.filter(|(dispatch, types)| takes(dispatch, types, arguments));
+        let Some((dispatch, types)) = fitting.next() else {
+            return Err(not_native("arguments that no dispatch takes"));
+        };
+        let interpreter = Interpreter::of_function(&self.function, scope);
+        let result = interpreter.call_dispatch(&dispatch.method, arguments)?;
+        match &types.returned {
+            Some(returned) if !returned.is_instance(&result) => {
+                Err(not_native("a result of another type"))
+            }
+            _ => Ok(result),
+        }
+    }
+}
+
+fn not_native(reason: &str) -> ErbError {
+    ErbError::NotNative {
+        reason: NotNative {
+            reason: reason.to_owned(),
+            line: 1,
+        },
+        calls: 0,
+    }
+}
+
+/// True if a dispatch takes these arguments.
+fn takes(dispatch: &RubyDispatch, types: &DispatchTypes, arguments: &[Value]) -> bool {
+    let count = |kinds: &[RubyParameterKind]| {
+        let parameters = dispatch.parameters.iter();
+        parameters.filter(|it| kinds.contains(&it.kind)).count()
+    };
+    let least = count(&[
+        RubyParameterKind::Required,
+        RubyParameterKind::RequiredRepeated,
+    ]);
+    let has_rest = count(&[
+        RubyParameterKind::Repeated,
+        RubyParameterKind::RequiredRepeated,
+    ]) > 0;
+    if arguments.len() < least || (arguments.len() > dispatch.parameters.len() && !has_rest) {
+        return false;
+    }
+    let last = types.parameters.len().saturating_sub(1);
+    arguments.iter().enumerate().all(|(index, argument)| {
+        let parameter = types.parameters.get(index.min(last));
+        parameter.is_some_and(|parameter| parameter.is_instance(argument))
+    })
+}
+
+// === impl RubyDispatch ===
+
+impl RubyDispatch {
+    /// The dispatch of a function that has none: any values, as many as its method takes.
+    pub(crate) fn of_method(method: &RubyMethod) -> Self {
+        let of_kind = |kind| RubyParameter {
+            type_text: "Any".to_owned(),
+            kind,
+        };
+        let named = method.parameters.iter().map(|(_, default)| match default {
+            None => of_kind(RubyParameterKind::Required),
+            Some(_) => of_kind(RubyParameterKind::Optional),
+        });
+        let rest = method.rest.map(|_| of_kind(RubyParameterKind::Repeated));
+        Self {
+            method: method.name.to_string(),
+            parameters: named.chain(rest).collect(),
+            return_type: None,
+        }
+    }
+}

@@ -134,6 +134,11 @@ pub fn erb_template(data: &[u8]) {
     erb_entry::template(data);
 }
 
+/// Files of functions in Ruby, and bodies of their methods, read and called.
+pub fn ruby_function(data: &[u8]) {
+    erb_entry::function(data);
+}
+
 /// Site manifests, compiled to a catalog.
 pub fn catalog(data: &[u8]) {
     compiler_entry::manifest(data);

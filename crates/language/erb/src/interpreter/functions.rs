@@ -29,6 +29,8 @@ impl<'t> Interpreter<'t, '_> {
         let Some(method) = methods.iter().find(|method| *method.name == *name) else {
             return refuse(format!("the method {name}"));
         };
+        // each call makes its variables anew
+        self.steps += u64::try_from(method.locals).unwrap_or(u64::MAX);
         self.count_step()?;
         let locals = vec![RubyValue::Nil; method.locals];
         let outer_locals = std::mem::replace(&mut self.locals, locals);

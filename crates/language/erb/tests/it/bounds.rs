@@ -1,6 +1,6 @@
 //! Bounds of templates and of what they compute.
 
-use crate::entry::render;
+use crate::entry::{call, method, render};
 
 #[test]
 fn deep_nesting_is_refused_and_not_followed() {
@@ -75,4 +75,25 @@ fn many_matches_take_little_time() {
         println!("{code} {rendered:?} {took:?}");
         assert!(rendered.is_some(), "{code}");
     }
+}
+
+#[test]
+fn endless_and_large_functions_are_refused() {
+    let recursion = "Puppet::Functions.create_function(:f) do\n  def f(a)\n    f(a)\n  end\nend\n";
+    assert_eq!(call(recursion), None);
+    assert_eq!(call(&method("while true do end")), None);
+    let assignments: String = (0..20_000).map(|n| format!("x{n} = 1\n")).collect();
+    assert_eq!(call(&method(&assignments)), None);
+    let begins = method(&format!(
+        "{}1{}",
+        "begin\n".repeat(5_000),
+        "\nend".repeat(5_000)
+    ));
+    assert_eq!(call(&begins), None);
+    let methods: String = (0..1_000)
+        .map(|n| format!("  def m{n}(a)\n    a\n  end\n"))
+        .collect();
+    let many = format!("Puppet::Functions.create_function(:m1) do\n{methods}end\n");
+    assert_eq!(call(&many), None);
+    assert_eq!(call(&method("list = []\nlist << list\nlist")), None);
 }

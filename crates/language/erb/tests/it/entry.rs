@@ -1,8 +1,8 @@
-//! Invariant for fuzzing and property tests with arbitrary templates: no panic, and no value of the scope
-//! is changed.
+//! Invariant for fuzzing and property tests with arbitrary templates and functions: no panic, and no value
+//! of the scope and no argument is changed.
 
-use erb::{ErbCallKind, ErbScope, ErbScopeError, ErbTemplate};
-use pcore::{Hash, Value};
+use erb::{ErbCallKind, ErbScope, ErbScopeError, ErbTemplate, RubyFunction};
+use pcore::{Hash, Type, Value};
 
 /// A scope in which every variable is the same.
 struct OneValue(Value);
@@ -65,4 +65,37 @@ pub(crate) fn render(text: &str) -> Option<String> {
         assert_eq!(scope.0, before, "a value of the scope was changed");
     }
     rendered
+}
+
+pub(crate) fn function(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    call(&text);
+    call(&method(&text));
+}
+
+/// The file of a function with this body of its method.
+pub(crate) fn method(body: &str) -> String {
+    format!(
+        "Puppet::Functions.create_function(:f) do\n  def f(a, b = 2, *c)\n{body}\n  end\n  \
+         def g(a = nil)\n    a\n  end\nend\n"
+    )
+}
+
+/// Reads and calls a function with each value; gives the last result.
+pub(crate) fn call(text: &str) -> Option<Value> {
+    let function = RubyFunction::parse(text).ok()?;
+    let function = function.with_types(&mut |text| Type::parse(text)).ok()?;
+    let mut result = None;
+    for value in values() {
+        for count in 0..4 {
+            let arguments = vec![value.clone(); count];
+            let before = arguments.clone();
+            let mut scope = OneValue(value.clone());
+            let called = function.call(&arguments, &mut scope);
+            assert_eq!(arguments, before, "an argument was changed");
+            assert_eq!(scope.0, value, "a value of the scope was changed");
+            result = called.ok().or(result);
+        }
+    }
+    result
 }

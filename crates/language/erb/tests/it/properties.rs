@@ -1,8 +1,61 @@
-//! Arbitrary templates neither panic nor change values.
+//! Arbitrary templates and functions neither panic nor change values.
 
 use proptest::prelude::*;
 
 use crate::entry;
+
+/// Pieces of which the bodies of methods are made, besides those of templates.
+const METHOD_PIECES: &[&str] = &[
+    "\n",
+    "a",
+    "b",
+    "c",
+    "g(",
+    "g",
+    ")",
+    "x = ",
+    "x, y = *",
+    "return ",
+    "if a",
+    "end",
+    "begin\n",
+    "\nrescue ArgumentError => e\n",
+    "\nrescue\n",
+    "raise ",
+    "raise(Puppet::ParseError, ",
+    "_('t')",
+    "until a == 1",
+    "while b",
+    " do |k, v|",
+    ".each",
+    ".map",
+    "{ |i| ",
+    "}",
+    "[",
+    "]",
+    "{}",
+    " += 1",
+    " << 1",
+    " == ",
+    " =~ %r{a{1,2}}",
+    "$1",
+    "require 'base64'\n",
+    "require 'ipaddr'\n",
+    "IPAddr.new(",
+    "Base64.strict_encode64(",
+    "Digest::SHA1.hexdigest(",
+    "Digest::MD5.digest(",
+    "closure_scope",
+    "['x']",
+    "call_function('f', ",
+    ".to_s",
+    ".to_f",
+    "'s'",
+    "7",
+    "dispatch :f do\n",
+    "param 'String', :a\n",
+    "def h(z)\n",
+];
 
 /// Pieces of which templates are made.
 const PIECES: &[&str] = &[
@@ -99,5 +152,12 @@ proptest! {
         pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..40)
     ) {
         entry::template(pieces.concat().as_bytes());
+    }
+
+    #[test]
+    fn arbitrary_functions_are_read(
+        pieces in proptest::collection::vec(proptest::sample::select(METHOD_PIECES), 0..30)
+    ) {
+        entry::function(pieces.concat().as_bytes());
     }
 }

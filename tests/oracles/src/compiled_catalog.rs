@@ -6,10 +6,9 @@ use std::sync::{Arc, OnceLock};
 use anyhow::{Context as _, Result, bail};
 use catalogs::{CompilerOptions, EnvironmentOnDisk};
 use compiler::{
-    ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm, ExportSearchError,
-    ExportedResource, ExportedResources,
+    ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm, ExportSearch,
+    ExportSearchError, ExportedResource, ExportedResources,
 };
-use evaluator::CollectorQuery;
 use pcore::{Hash, Value};
 use ruby_workers::{HiddenPaths, RubyWorkerSettings, RubyWorkers};
 use serde_json::{Map, Value as Json, json};
@@ -187,12 +186,11 @@ struct RecordedExports {
 impl ExportedResources for RecordedExports {
     fn search(
         &self,
-        _: &str,
-        type_name: &str,
-        query: Option<&CollectorQuery>,
+        search: &ExportSearch<'_>,
     ) -> std::result::Result<Vec<ExportedResource>, ExportSearchError> {
+        let query = search.query;
         let resources = self.resources.iter();
-        let resources = resources.filter(|resource| resource["type"] == type_name);
+        let resources = resources.filter(|resource| resource["type"] == search.type_name);
         let resources = resources.map(|resource| ExportedResource {
             certname: resource["certname"].as_str().unwrap_or("other").to_owned(),
             title: resource["title"].as_str().unwrap_or_default().to_owned(),

@@ -87,7 +87,7 @@ pub use connections::ConnectionRow;
 pub use database_survey::{ConnectionEncryption, DatabaseSurvey, IntegrityCheck, SchemaState};
 pub use error::{HistoryFileError, OpenStoreError, SharedCause, StoreError};
 pub use events::EventRow;
-pub use exported_resources::{ExportedTypeRow, ExportingNodeRow};
+pub use exported_resources::{ExportedPage, ExportedPageBounds, ExportedTypeRow, ExportingNodeRow};
 pub use groups::GroupRow;
 pub use history_mark::{HistoryMark, OlderHistory};
 pub use inventory::{InventoryFacts, InventoryNodeRow, InventoryReportRow};

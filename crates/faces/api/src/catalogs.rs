@@ -229,6 +229,9 @@ async fn catalog_failure(api: &SharedApiContext, error: CatalogError) -> ApiFail
         }
         CatalogError::ExportsOfOtherCatalog { .. } => ApiError::new(kinds::VALIDATION, text).into(),
         CatalogError::KeepExports(KeepExportsError::Store { source, .. }) => source.into(),
+        CatalogError::KeepExports(KeepExportsError::NodeDeleted { .. }) => {
+            ApiError::new(kinds::UNKNOWN_NODE, text).into()
+        }
         CatalogError::KeepExports(_) => ApiError::new(kinds::CATALOG_COMPILE, text).into(),
         CatalogError::VersionRemoved { .. } => ApiError::new(kinds::UNKNOWN_VERSION, text).into(),
         CatalogError::QueueFull(_)

@@ -183,7 +183,7 @@ impl Compilation<'_> {
 
     /// Adds Stage[main], Class[Settings] and Class[main].
     fn add_first_resources(&self) -> EvalResult<()> {
-        let stage_type = self.environment.native_type("stage")?;
+        let stage_type = self.native_type("stage")?;
         let mut state = self.state();
         if let Some(stage_type) = stage_type {
             state.add_first("Stage", "main", ResourceKind::Native(stage_type));

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use evaluator::{EvalResult, Evaluator, NodeHost, SourceLocation};
+use resource_types::ResourceType;
 
 use crate::catalog::ResourceKind;
 use crate::compilation::Compilation;
@@ -54,6 +55,17 @@ impl Compilation<'_> {
         Ok(found)
     }
 
+    /// The native resource type with this name in lower case.
+    pub(crate) fn native_type(&self, name: &str) -> EvalResult<Option<Arc<ResourceType>>> {
+        let interrupt = self.request.interrupt.as_ref();
+        let found = self.environment.native_type(name, interrupt);
+        if found.is_err() {
+            // the reason of an interruption is better than what it did to Ruby
+            self.check_interrupt()?;
+        }
+        found
+    }
+
     /// The native or defined type with this name; `None` if there is none.
     pub(crate) fn find_type(
         &self,
@@ -63,7 +75,7 @@ impl Compilation<'_> {
         // names of native types have no leading colons
         let is_native = !name.starts_with("::");
         let name = definition_name(name);
-        if is_native && let Some(native) = self.environment.native_type(&name)? {
+        if is_native && let Some(native) = self.native_type(&name)? {
             return Ok(Some(ResourceKind::Native(native)));
         }
         let defined = self.find_defined_type(evaluator, &name)?;

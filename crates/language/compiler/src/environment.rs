@@ -17,6 +17,7 @@ use evaluator::{
 use lookup::{DataFileCache, HieraSettings, LookupFiles};
 use pcore::Value;
 
+use crate::interrupt::CompileInterrupt;
 use crate::name_cache::NameCache;
 use crate::names::definition_name;
 use crate::native_types;
@@ -288,12 +289,16 @@ impl CompilerEnvironment {
         Ok(found)
     }
 
-    /// The native resource type with this name in lower case.
-    pub(crate) fn native_type(&self, name: &str) -> EvalResult<Option<Arc<ResourceType>>> {
+    /// The native resource type with this name in lower case. `interrupt` ends what Ruby reads.
+    pub(crate) fn native_type(
+        &self,
+        name: &str,
+        interrupt: Option<&Arc<CompileInterrupt>>,
+    ) -> EvalResult<Option<Arc<ResourceType>>> {
         if let Some(known) = self.resource_types.get(name) {
             return Ok(known);
         }
-        let found = native_types::load(self, name)?;
+        let found = native_types::load(self, name, interrupt)?;
         self.resource_types.insert(name.to_owned(), found.clone());
         Ok(found)
     }

@@ -10,7 +10,7 @@ use evaluator::{
 
 use crate::catalog::{CatalogResource, ResourceId};
 use crate::compilation::Compilation;
-use crate::exports::ExportedResource;
+use crate::exports::{ExportSearch, ExportedResource};
 
 impl Compilation<'_> {
     /// Adds the resources that other nodes export and a collector wants. Returns the new ones.
@@ -23,9 +23,19 @@ impl Compilation<'_> {
         let Some(exports) = &self.request.exports else {
             return Ok(Vec::new());
         };
-        let found = match exports.search(&self.request.certname, type_name, query) {
+        let search = ExportSearch {
+            certname: &self.request.certname,
+            type_name,
+            query,
+            interrupt: self.request.interrupt.as_ref(),
+        };
+        let found = match exports.search(&search) {
             Ok(found) => found,
-            Err(error) => return raise(error.to_string()),
+            Err(error) => {
+                // the reason of an interruption is better than what it did to the search
+                self.check_interrupt()?;
+                return raise(error.to_string());
+            }
         };
         evaluator.charge(found.len())?;
         let mut new = Vec::new();

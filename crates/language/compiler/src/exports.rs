@@ -2,19 +2,31 @@
 //!
 //! Invariant: a resource of another node never replaces one of this node.
 
+use std::sync::Arc;
+
 use evaluator::CollectorQuery;
 use pcore::{Hash, Value};
 
+use crate::interrupt::CompileInterrupt;
+
 /// Source of the resources that other nodes export, such as PuppetDB.
 pub trait ExportedResources: Send + Sync {
-    /// The exported resources of a type (`File`, `Foo::Bar`) that a query accepts, except those of
-    /// the node itself.
-    fn search(
-        &self,
-        certname: &str,
-        type_name: &str,
-        query: Option<&CollectorQuery>,
-    ) -> Result<Vec<ExportedResource>, ExportSearchError>;
+    /// The exported resources that a search finds.
+    fn search(&self, search: &ExportSearch<'_>)
+    -> Result<Vec<ExportedResource>, ExportSearchError>;
+}
+
+/// A search for the exported resources of other nodes.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportSearch<'s> {
+    /// The node that collects; its own resources are not found.
+    pub certname: &'s str,
+    /// Type of the resources: `File`, `Foo::Bar`.
+    pub type_name: &'s str,
+    /// Condition of the resources; `None` for all of the type.
+    pub query: Option<&'s CollectorQuery>,
+    /// Ends the search early; `None` if only its own limits end it.
+    pub interrupt: Option<&'s Arc<CompileInterrupt>>,
 }
 
 /// A resource that another node exports.

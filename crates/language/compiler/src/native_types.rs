@@ -9,12 +9,14 @@ use evaluator::{CodeOwner, CodeSource, EvalResult, raise};
 use resource_types::{ResourceType, RubyLibrary, StaticReading};
 
 use crate::environment::CompilerEnvironment;
+use crate::interrupt::CompileInterrupt;
 
 /// Loads a type by its name in lower case. Types that `puppet generate types` wrote come first,
-/// then those of Puppet, then those that modules define in Ruby.
+/// then those of Puppet, then those that modules define in Ruby. `interrupt` ends what Ruby reads.
 pub(crate) fn load(
     environment: &CompilerEnvironment,
     name: &str,
+    interrupt: Option<&Arc<CompileInterrupt>>,
 ) -> EvalResult<Option<Arc<ResourceType>>> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if name.is_empty() || !name.chars().all(is_name) {
@@ -36,12 +38,13 @@ pub(crate) fn load(
     if let Some(ty) = resource_types::core_type(name) {
         return Ok(Some(Arc::clone(ty)));
     }
-    from_ruby(environment, name)
+    from_ruby(environment, name, interrupt)
 }
 
 fn from_ruby(
     environment: &CompilerEnvironment,
     name: &str,
+    interrupt: Option<&Arc<CompileInterrupt>>,
 ) -> EvalResult<Option<Arc<ResourceType>>> {
     let feature = format!("puppet/type/{name}");
     let Some(text) = RubyLibrary::read(environment, &feature) else {
@@ -50,7 +53,7 @@ fn from_ruby(
     match resource_types::read_ruby_type(name, &text, environment) {
         StaticReading::Complete(ty) => Ok(Some(Arc::new(ty))),
         StaticReading::NeedsRuby { reason, line } => match &environment.settings.ruby {
-            Some(ruby) => match ruby.resource_type(name) {
+            Some(ruby) => match ruby.resource_type(name, interrupt) {
                 Ok(found) => Ok(found.map(Arc::new)),
                 Err(error) => raise(format!(
                     "the resource type '{name}' cannot be read: {error}"

@@ -79,7 +79,7 @@ impl Compilation<'_> {
         if let Some(id) = self.state().catalog.find_exact(type_name, title) {
             return Ok(Some(id));
         }
-        match self.environment.native_type(&type_name.to_lowercase())? {
+        match self.native_type(&type_name.to_lowercase())? {
             Some(native) => Ok(self.state().catalog.find_by_name(type_name, title, &native)),
             None => Ok(None),
         }

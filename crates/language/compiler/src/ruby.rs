@@ -13,14 +13,21 @@ use evaluator::{EvalError, EvalResult};
 use pcore::{Hash, Value};
 use resource_types::ResourceType;
 
+use crate::interrupt::CompileInterrupt;
+
 /// Starts Ruby for compilations of one version of an environment.
 pub trait RubyProvider: Send + Sync {
-    /// Ruby for one compilation. Nothing needs to run before the first call.
-    fn start(&self) -> Box<dyn RubyCode>;
+    /// Ruby for one compilation. Nothing needs to run before the first call. `interrupt` ends its calls
+    /// early.
+    fn start(&self, interrupt: Option<&Arc<CompileInterrupt>>) -> Box<dyn RubyCode>;
 
     /// A resource type of the environment's modules; `None` if there is none with this name. The
-    /// error says why it cannot be had.
-    fn resource_type(&self, name: &str) -> Result<Option<ResourceType>, String>;
+    /// error says why it cannot be had. `interrupt` ends the reading early.
+    fn resource_type(
+        &self,
+        name: &str,
+        interrupt: Option<&Arc<CompileInterrupt>>,
+    ) -> Result<Option<ResourceType>, String>;
 }
 
 /// Ruby for one compilation.

@@ -18,7 +18,8 @@ impl Compilation<'_> {
     /// Ruby for this compilation; `None` if the environment has none.
     pub(crate) fn ruby(&self) -> Option<&dyn RubyCode> {
         let provider = self.environment.settings.ruby.as_ref()?;
-        Some(&**self.ruby.get_or_init(|| provider.start()))
+        let interrupt = self.request.interrupt.as_ref();
+        Some(&**self.ruby.get_or_init(|| provider.start(interrupt)))
     }
 
     /// Calls a function in Ruby; `None` if there is none with that name.

@@ -73,8 +73,12 @@ pub const EXPORTS_OF_NODE_MAX: usize = 10_000;
 /// Bytes of the resources that one node exports, as JSON: 400 for each of [`EXPORTS_OF_NODE_MAX`].
 pub const EXPORTED_BYTES_OF_NODE_MAX: usize = 4 << 20;
 
-/// Number of nodes whose resources of a type are read at once: some 1 kB each, 400 MB at most.
+/// Number of nodes whose resources of a type are read at once: some 1 kB each.
 pub const EXPORTING_NODES_PAGE: u64 = 100;
+
+/// Bytes of the resources that are read at once: those of two nodes of the largest size. As values they take
+/// some five times as much.
+pub const EXPORTED_PAGE_BYTES: u64 = 8 << 20;
 
 /// Time of the program of `config_version`. It asks git for a commit, which takes some milliseconds; on a
 /// slow network file system a second.

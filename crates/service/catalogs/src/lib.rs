@@ -26,7 +26,9 @@ pub use environment::{
     CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles, EnvironmentOnDisk,
     EnvironmentReadError, module_directories,
 };
-pub use exports::{EmbeddedExports, InventoryQueries, KeepExportsError, PuppetdbExports};
+pub use exports::{
+    EmbeddedExports, InventoryQueries, KeepExportsError, KeepTurn, KeptExports, PuppetdbExports,
+};
 pub use grouping::{
     CauseGroup, CauseGroups, ChangeGroup, ChangeGroups, DifferenceCause, DifferenceExample,
 };

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use compiler::{
-    BlockArity, ErbSource, RubyCaller, RubyCode, RubyDataCall, RubyFunctionKind, RubyProvider,
-    ruby_error,
+    BlockArity, CompileInterrupt, ErbSource, InterruptibleWait, RubyCaller, RubyCode, RubyDataCall,
+    RubyFunctionKind, RubyProvider, ruby_error,
 };
 use evaluator::{EvalResult, EvalUnwind, raise};
 use lookup::LOOKUP_ERROR;
@@ -19,8 +19,9 @@ use resource_types::{ResourceType, ResourceTypeBuilder, ResourceTypeOrigin, Titl
 use ruby_regex::RegexFlags;
 use ruby_workers::{
     RubyAbort, RubyBlock, RubyBlockShape, RubyCallError, RubyCallbackError, RubyCallbacks,
-    RubyEnvironment, RubyFunctionApi, RubyFunctionFile, RubyHieraCall, RubyResourceType,
-    RubySession, RubyTemplate, RubyTitlePattern, RubyVariable, RubyWorkers, list_ruby_functions,
+    RubyEnvironment, RubyFunctionApi, RubyFunctionFile, RubyHieraCall, RubyInterrupt,
+    RubyResourceType, RubySession, RubyTemplate, RubyTitlePattern, RubyVariable, RubyWorkers,
+    list_ruby_functions,
 };
 
 /// Ruby of one environment version, run by workers.
@@ -81,19 +82,23 @@ fn add_function(functions: &mut HashMap<String, KnownFunction>, file: RubyFuncti
 }
 
 impl RubyProvider for RubyWorkerProvider {
-    fn start(&self) -> Box<dyn RubyCode> {
+    fn start(&self, interrupt: Option<&Arc<CompileInterrupt>>) -> Box<dyn RubyCode> {
         Box::new(WorkerCode {
             workers: self.workers.clone(),
             environment: self.environment.clone(),
             functions: Arc::clone(&self.functions),
+            interrupt: interrupt.cloned(),
             session: OnceCell::new(),
         })
     }
 
-    fn resource_type(&self, name: &str) -> Result<Option<ResourceType>, String> {
-        let session = self.workers.session(&self.environment);
-        let session = session.map_err(|error| error.to_string())?;
-        let found = session.resource_type(name, &mut NoCompilation);
+    fn resource_type(
+        &self,
+        name: &str,
+        interrupt: Option<&Arc<CompileInterrupt>>,
+    ) -> Result<Option<ResourceType>, String> {
+        let opened = OpenSession::open(&self.workers, &self.environment, interrupt)?;
+        let found = opened.session.resource_type(name, &mut NoCompilation);
         match found.map_err(|error| error.to_string())? {
             Some(found) => resource_type(&found).map(Some),
             None => Ok(None),
@@ -137,7 +142,44 @@ struct WorkerCode {
     workers: RubyWorkers,
     environment: RubyEnvironment,
     functions: Arc<HashMap<String, KnownFunction>>,
-    session: OnceCell<RubySession>,
+    /// Ends the calls early.
+    interrupt: Option<Arc<CompileInterrupt>>,
+    session: OnceCell<OpenSession>,
+}
+
+/// A session, which the interruption of its compilation ends.
+struct OpenSession {
+    session: RubySession,
+    /// Passes the interruption on.
+    _waiting: Option<InterruptibleWait>,
+}
+
+impl OpenSession {
+    /// Waits for a session. The error is a message.
+    fn open(
+        workers: &RubyWorkers,
+        environment: &RubyEnvironment,
+        interrupt: Option<&Arc<CompileInterrupt>>,
+    ) -> Result<Self, String> {
+        let Some(interrupt) = interrupt else {
+            let session = workers.session(environment);
+            let session = session.map_err(|error| error.to_string())?;
+            return Ok(Self {
+                session,
+                _waiting: None,
+            });
+        };
+        let of_ruby = RubyInterrupt::new();
+        let of_ruby =
+            of_ruby.map_err(|error| format!("no Ruby process can be awaited: {error}"))?;
+        let passed_on = of_ruby.clone();
+        let waiting = interrupt.begin_wait(move || passed_on.interrupt());
+        let session = workers.interruptible_session(environment, &of_ruby);
+        Ok(Self {
+            session: session.map_err(|error| error.to_string())?,
+            _waiting: Some(waiting),
+        })
+    }
 }
 
 /// Functions of Puppet itself that run programs of the server, for which the workers have bounds.
@@ -151,12 +193,32 @@ const BLOCK: u32 = 0;
 
 impl WorkerCode {
     fn session(&self) -> EvalResult<&RubySession> {
-        if let Some(session) = self.session.get() {
-            return Ok(session);
+        if let Some(opened) = self.session.get() {
+            return Ok(&opened.session);
         }
-        match self.workers.session(&self.environment) {
-            Ok(session) => Ok(self.session.get_or_init(|| session)),
-            Err(error) => raise(error.to_string()),
+        let interrupt = self.interrupt.as_ref();
+        match OpenSession::open(&self.workers, &self.environment, interrupt) {
+            Ok(opened) => Ok(&self.session.get_or_init(|| opened).session),
+            Err(error) => {
+                self.check_interrupt()?;
+                raise(error)
+            }
+        }
+    }
+
+    /// Fails with the reason of the compilation's interruption, which is better than its consequences.
+    fn check_interrupt(&self) -> EvalResult<()> {
+        match self.interrupt.as_ref().and_then(|it| it.reason()) {
+            Some(reason) => raise(reason),
+            None => Ok(()),
+        }
+    }
+
+    /// The error of a call as the compiler reports it.
+    fn failure(&self, error: RubyCallError) -> Box<EvalUnwind> {
+        match self.check_interrupt() {
+            Ok(()) => failure(error),
+            Err(interrupted) => interrupted,
         }
     }
 }
@@ -184,7 +246,7 @@ impl RubyCode for WorkerCode {
         let block = block.map(block_shape);
         let mut callbacks = CallerCallbacks { caller };
         let result = session.call_function(name, arguments, block, &mut callbacks);
-        result.map_err(failure)
+        result.map_err(|error| self.failure(error))
     }
 
     fn call_data_function(
@@ -207,7 +269,7 @@ impl RubyCode for WorkerCode {
                 error.code = LOOKUP_ERROR;
                 error.into()
             }
-            other => failure(other),
+            other => self.failure(other),
         })
     }
 
@@ -223,7 +285,7 @@ impl RubyCode for WorkerCode {
         };
         let mut callbacks = CallerCallbacks { caller };
         let result = session.render_erb(&template, &mut callbacks);
-        result.map_err(failure)
+        result.map_err(|error| self.failure(error))
     }
 }
 

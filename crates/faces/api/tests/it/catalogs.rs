@@ -245,6 +245,8 @@ async fn exported_resources_are_kept_only_from_the_nodes_own_catalog() {
         }
     })
     .await;
+    let known = world.store.record_inventory_nodes(&["a".to_owned()]).await;
+    known.expect("recorded");
     write_manifest(&world, "production", "@@notify { 'a': }");
     write_manifest(&world, "other", "@@notify { 'of other': }");
     let with_facts = json!({"node": "a", "keep_exports": true, "facts": {"kernel": "Linux"}});

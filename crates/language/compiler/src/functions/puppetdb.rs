@@ -32,9 +32,13 @@ pub(crate) fn puppetdb_query(
         Ok(query) => query,
         Err(error) => return raise(error.to_string()),
     };
-    let rows = match source.rows(&query) {
+    let rows = match source.rows(&query, compilation.request.interrupt.as_ref()) {
         Ok(rows) => Json::Array(rows),
-        Err(error) => return raise(error.to_string()),
+        Err(error) => {
+            // the reason of an interruption is better than what it did to the query
+            compilation.check_interrupt()?;
+            return raise(error.to_string());
+        }
     };
     charge(evaluator, &rows)?;
     Ok(Value::from_json(&rows))

@@ -22,7 +22,7 @@ use super::queue::CompileOrigin;
 use super::slots::{CompileSlot, CompileSlots};
 use super::{CatalogRequest, Catalogs};
 use crate::defaults::QUEUE_TIME_MAX;
-use crate::exports::EmbeddedExports;
+use crate::exports::{EmbeddedExports, KeepTurn};
 use crate::shadow::CatalogQuestion;
 
 /// A catalog with the circumstances of its compilation.
@@ -66,6 +66,13 @@ pub struct NodeMessage {
     pub place: String,
 }
 
+/// The place of a catalog among those of its node, whose exported resources are kept.
+#[derive(Debug)]
+pub(super) struct KeptCatalog {
+    pub(super) exports: EmbeddedExports,
+    pub(super) turn: KeepTurn,
+}
+
 /// Interrupts a compilation whose request ended.
 struct InterruptOnDrop(Arc<CompileInterrupt>);
 
@@ -76,18 +83,18 @@ impl Drop for InterruptOnDrop {
 }
 
 impl Catalogs {
-    /// Compiles a node here, and keeps its exported resources in `kept_exports`.
+    /// Compiles a node here, and keeps its exported resources with `kept`.
     pub(super) async fn compile_native(
         &self,
         node: &CatalogNode,
         opened: Arc<OpenEnvironment>,
         origin: &CompileOrigin,
         compiler: ChosenCompiler,
-        kept_exports: Option<&EmbeddedExports>,
+        kept: Option<KeptCatalog>,
     ) -> Result<CompiledNode, CatalogError> {
         let request = self.node_request(node, &opened);
         let (environment, code_id) = (opened.environment.clone(), opened.code_id.clone());
-        let are_kept = kept_exports.is_some();
+        let are_kept = kept.is_some();
         let write = move |document: &CatalogDocument| {
             let exported = match are_kept {
                 true => document.exported_resources(DocumentForm::Plain)?,
@@ -97,10 +104,9 @@ impl Catalogs {
         };
         let compiled = self.compile_in(opened, request, origin, write).await?;
         let (catalog, exported) = compiled.catalog;
-        if let Some(exports) = kept_exports {
-            let (certname, environment) = (node.certname.as_str(), environment.as_str());
-            let kept = exports.keep_exports(certname, environment, code_id.as_deref(), &exported);
-            kept.await.map_err(CatalogError::KeepExports)?;
+        if let Some(kept) = kept {
+            self.keep(kept, &environment, code_id.clone(), exported)
+                .await?;
         }
         Ok(CompiledNode {
             environment,
@@ -112,6 +118,29 @@ impl Catalogs {
             waited: compiled.waited,
             took: compiled.took,
         })
+    }
+
+    /// Keeps exported resources, in a task that the end of the request does not end.
+    async fn keep(
+        &self,
+        kept: KeptCatalog,
+        environment: &EnvironmentName,
+        code_id: Option<String>,
+        exported: Vec<Json>,
+    ) -> Result<(), CatalogError> {
+        let certname = kept.turn.certname().to_owned();
+        let environment = environment.to_string();
+        let keeping = self.inner.compilations.spawn(async move {
+            let KeptCatalog { exports, turn } = kept;
+            let keeping = exports.keep_exports(turn, &environment, code_id.as_deref(), &exported);
+            keeping.await
+        });
+        let kept = keeping.await.map_err(|error| CatalogError::Defect {
+            certname,
+            cause: error.to_string(),
+        })?;
+        // those of a newer catalog are as good as these
+        kept.map(drop).map_err(CatalogError::KeepExports)
     }
 
     /// Compiles in an open environment, and writes the catalog with `write`, when a slot is free.

@@ -33,6 +33,7 @@ use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::compile::KeptCatalog;
 use self::environment_cache::EnvironmentCache;
 use self::node_data::CatalogNode;
 use self::plan_places::PlanPlaces;
@@ -191,6 +192,8 @@ impl Catalogs {
     /// # Errors
     /// The node, its environment or its code cannot be used, or the engine is busy.
     pub async fn compile(&self, request: CatalogRequest) -> Result<CompiledNode, CatalogError> {
+        // first, because it stands for the age of all that is read
+        let kept = self.begin_keeping(&request);
         let node = CatalogNode::read(
             &self.inner.classifier,
             &request.certname,
@@ -206,8 +209,8 @@ impl Catalogs {
             CatalogCompiler::Native => {
                 let code_id = request.code_id.as_deref();
                 let opened = self.environment(&environment, code_id).await?;
-                let kept_exports = self.kept_exports(&request, &node)?;
-                self.compile_native(&node, opened, &request.origin, chosen, kept_exports)
+                check_kept_catalog(&request, &node, kept.is_some())?;
+                self.compile_native(&node, opened, &request.origin, chosen, kept)
                     .await
             }
             CatalogCompiler::Puppetserver => {
@@ -231,35 +234,13 @@ impl Catalogs {
         node.environment_or_default()
     }
 
-    /// The store that keeps the exported resources of a request; `None` if they are not to be kept.
-    fn kept_exports(
-        &self,
-        request: &CatalogRequest,
-        node: &CatalogNode,
-    ) -> Result<Option<&EmbeddedExports>, CatalogError> {
-        if !request.keep_exports {
-            return Ok(None);
-        }
-        let certname = request.certname.clone();
-        let Some(exports) = &self.inner.settings.kept_exports else {
-            return Err(CatalogError::ExportsElsewhere { certname });
-        };
-        // Nodes of all environments collect the resources, so they must be those of the node's own
-        // catalog: otherwise the right to compile in one environment would change catalogs of others.
-        let environment = node.environment_or_default()?;
-        let is_own = request.facts.is_none()
-            && request.code_id.is_none()
-            && request
-                .environment
-                .as_ref()
-                .is_none_or(|it| *it == environment);
-        match is_own {
-            true => Ok(Some(exports)),
-            false => Err(CatalogError::ExportsOfOtherCatalog {
-                certname,
-                environment,
-            }),
-        }
+    /// The place of the catalog among those of its node; `None` if its exported resources are not to be
+    /// kept, or not here.
+    fn begin_keeping(&self, request: &CatalogRequest) -> Option<KeptCatalog> {
+        let exports = self.inner.settings.kept_exports.clone();
+        let exports = exports.filter(|_| request.keep_exports)?;
+        let turn = exports.begin(request.certname.as_str());
+        Some(KeptCatalog { exports, turn })
     }
 
     /// The compiler of a node in an environment, as the configuration chooses it.
@@ -313,6 +294,37 @@ impl Catalogs {
         self.inner.stopping.cancel();
         self.inner.compilations.close();
         self.inner.compilations.wait().await;
+    }
+}
+
+/// Refuses to keep the exported resources of another catalog than the node's own.
+fn check_kept_catalog(
+    request: &CatalogRequest,
+    node: &CatalogNode,
+    has_store: bool,
+) -> Result<(), CatalogError> {
+    if !request.keep_exports {
+        return Ok(());
+    }
+    if !has_store {
+        let certname = request.certname.clone();
+        return Err(CatalogError::ExportsElsewhere { certname });
+    }
+    // Nodes of all environments collect the resources, so they must be those of the node's own
+    // catalog: otherwise the right to compile in one environment would change catalogs of others.
+    let environment = node.environment_or_default()?;
+    let is_own = request.facts.is_none()
+        && request.code_id.is_none()
+        && request
+            .environment
+            .as_ref()
+            .is_none_or(|it| *it == environment);
+    match is_own {
+        true => Ok(()),
+        false => Err(CatalogError::ExportsOfOtherCatalog {
+            certname: request.certname.clone(),
+            environment,
+        }),
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! Invariant: an error is one line that names the cause.
 
+use std::sync::Arc;
+
+use compiler::CompileInterrupt;
 use inventory::{Inventory, NodeQuery, QueryError};
 use serde_json::Value as Json;
 use tokio::runtime::Handle;
@@ -25,10 +28,16 @@ impl BlockingInventory {
         self.inventory.location()
     }
 
-    /// The rows of an answer, or the cause why there are none.
-    pub(super) fn rows(&self, query: NodeQuery) -> Result<Vec<Json>, String> {
+    /// The rows of an answer, or the cause why there are none. `interrupt` ends the query.
+    pub(super) fn rows(
+        &self,
+        query: NodeQuery,
+        interrupt: Option<&Arc<CompileInterrupt>>,
+    ) -> Result<Vec<Json>, String> {
         let inventory = self.inventory.clone();
-        let answer = wait_for(&self.runtime, async move { inventory.query(&query).await });
+        let answer = wait_for(&self.runtime, interrupt, async move {
+            inventory.query(&query).await
+        });
         let answer = answer.map_err(|end| end.to_string())?;
         answer.map_err(|error| cause(&error))
     }

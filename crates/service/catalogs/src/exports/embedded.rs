@@ -1,24 +1,26 @@
 //! Exported resources in the database of this server: [`EmbeddedExports`].
 //!
-//! Invariants: the resources of a node are those of the last catalog that was compiled for it; its
+//! Invariants: the resources of a node are those of the newest catalog that was compiled for it; its
 //! sensitive values are sealed in the database.
 
 use std::sync::Arc;
 
-use compiler::{ExportSearchError, ExportedResource, ExportedResources};
-use evaluator::CollectorQuery;
+use compiler::{ExportSearch, ExportSearchError, ExportedResource, ExportedResources};
 use pki::seal::SealKey;
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
-use store::{ExportedTypeRow, ExportingNodeRow, Store, StoreError};
+use store::{
+    ExportedPage, ExportedPageBounds, ExportedTypeRow, ExportingNodeRow, Store, StoreError,
+};
 use tokio::runtime::Handle;
 use zeroize::Zeroizing;
 
+use super::keep_order::{KeepOrder, KeepTurn};
 use super::stored_exports::{StoredType, read_stored, stored_types};
 use super::waiting::wait_for;
 use crate::defaults::{
-    EXPORTED_BYTES_MAX, EXPORTED_BYTES_OF_NODE_MAX, EXPORTED_RESOURCES_MAX, EXPORTING_NODES_PAGE,
-    EXPORTS_OF_NODE_MAX,
+    EXPORTED_BYTES_MAX, EXPORTED_BYTES_OF_NODE_MAX, EXPORTED_PAGE_BYTES, EXPORTED_RESOURCES_MAX,
+    EXPORTING_NODES_PAGE, EXPORTS_OF_NODE_MAX,
 };
 
 /// The exported resources of all nodes, for sites without a PuppetDB. Deleting a node from the embedded
@@ -28,6 +30,18 @@ pub struct EmbeddedExports {
     store: Store,
     seal: Arc<SealKey>,
     runtime: Handle,
+    order: Arc<KeepOrder>,
+}
+
+/// The result of keeping the exported resources of a catalog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptExports {
+    /// They replaced those of the catalog before.
+    Written,
+    /// They are those of the catalog before; nothing was written.
+    Unchanged,
+    /// Those of a catalog that was begun later are kept.
+    Superseded,
 }
 
 /// Exported resources that cannot be kept.
@@ -48,6 +62,10 @@ pub enum KeepExportsError {
         certname: String,
         defect: &'static str,
     },
+    #[error(
+        "the exported resources of {certname} are not kept, because the node was deleted while it was compiled"
+    )]
+    NodeDeleted { certname: String },
     #[error("the exported resources of {certname} cannot be stored")]
     Store {
         certname: String,
@@ -63,43 +81,60 @@ impl EmbeddedExports {
             store,
             seal,
             runtime,
+            order: Arc::default(),
         }
     }
 
+    /// Begins a catalog whose exported resources will be kept. Nothing may have been read for it yet.
+    #[must_use]
+    pub fn begin(&self, certname: &str) -> KeepTurn {
+        self.order.begin(certname)
+    }
+
     /// Replaces all exported resources of a node with those of its catalog:
-    /// [`exported_resources`](compiler::CatalogDocument::exported_resources) in plain form. `false`: they
-    /// are unchanged, and nothing was written.
+    /// [`exported_resources`](compiler::CatalogDocument::exported_resources) in plain form.
+    ///
+    /// A write that has begun must not be given up, or a newer catalog could be compared with an old state:
+    /// call this in a task of its own.
     ///
     /// # Errors
-    /// The resources exceed a limit, or cannot be stored. The former ones remain.
+    /// The resources exceed a limit, or cannot be stored, and the former ones remain; or the node was
+    /// deleted.
     pub async fn keep_exports(
         &self,
-        certname: &str,
+        turn: KeepTurn,
         environment: &str,
         code_id: Option<&str>,
         resources: &[Json],
-    ) -> Result<bool, KeepExportsError> {
-        let types = self.rows(certname, resources)?;
+    ) -> Result<KeptExports, KeepExportsError> {
+        let certname = turn.certname().to_owned();
+        let types = self.rows(&certname, resources)?;
         let node = ExportingNodeRow {
-            certname: certname.to_owned(),
+            certname: certname.clone(),
             environment: environment.to_owned(),
             code_id: code_id.map(str::to_owned),
             digest: digest(&types),
         };
         let failure = |source| KeepExportsError::Store {
-            certname: certname.to_owned(),
+            certname: certname.clone(),
             source,
         };
-        let known = self.store.exporting_node(certname).await;
+        let Some(_no_other_writes) = turn.take().await else {
+            return Ok(KeptExports::Superseded);
+        };
+        let known = self.store.exporting_node(&certname).await;
         let is_unchanged = match known.map_err(failure)? {
             Some(known) => known == node && node.digest.is_some(),
             None => types.is_empty(),
         };
-        if !is_unchanged {
-            let put = self.store.put_exported_resources(&node, &types).await;
-            put.map_err(failure)?;
+        if is_unchanged {
+            return Ok(KeptExports::Unchanged);
         }
-        Ok(!is_unchanged)
+        let put = self.store.put_exported_resources(&node, &types).await;
+        match put.map_err(failure)? {
+            true => Ok(KeptExports::Written),
+            false => Err(KeepExportsError::NodeDeleted { certname }),
+        }
     }
 
     fn rows(
@@ -134,24 +169,22 @@ impl EmbeddedExports {
         }
     }
 
-    fn find(
-        &self,
-        certname: &str,
-        type_name: &str,
-        query: Option<&CollectorQuery>,
-    ) -> Result<Vec<ExportedResource>, String> {
+    fn find(&self, search: &ExportSearch<'_>) -> Result<Vec<ExportedResource>, String> {
         let mut found = Vec::new();
         let mut bytes = 0;
-        let mut after = String::new();
-        loop {
-            let rows = self.page(type_name, &after)?;
-            let Some(last) = rows.last() else {
-                return Ok(found);
-            };
-            after.clone_from(&last.certname);
-            for row in rows.iter().filter(|row| row.certname != certname) {
+        let mut after = Some(String::new());
+        while let Some(previous) = after {
+            // Between pages, since those that are in memory already come without a wait.
+            if let Some(reason) = search.interrupt.and_then(|it| it.reason()) {
+                return Err(reason.to_owned());
+            }
+            let page = self.page(search, previous)?;
+            after = page.last;
+            let others = page.rows.iter();
+            for row in others.filter(|row| row.certname != search.certname) {
                 let before = found.len();
                 let resources = self.resources(row)?.into_iter();
+                let query = search.query;
                 let is_found =
                     |it: &ExportedResource| query.is_none_or(|query| it.is_accepted_by(query));
                 found.extend(resources.filter(is_found));
@@ -160,25 +193,29 @@ impl EmbeddedExports {
                 }
                 if found.len() > EXPORTED_RESOURCES_MAX || bytes > EXPORTED_BYTES_MAX {
                     return Err(format!(
-                        "more than {EXPORTED_RESOURCES_MAX} resources of the type {type_name}, or than \
-                         {} MiB, are found; give the collector a narrower query",
+                        "more than {EXPORTED_RESOURCES_MAX} resources of the type {}, or than {} MiB, are \
+                         found; give the collector a narrower query",
+                        search.type_name,
                         EXPORTED_BYTES_MAX >> 20
                     ));
                 }
             }
         }
+        Ok(found)
     }
 
-    fn page(&self, type_name: &str, after: &str) -> Result<Vec<ExportedTypeRow>, String> {
+    fn page(&self, search: &ExportSearch<'_>, after: String) -> Result<ExportedPage, String> {
         let store = self.store.clone();
-        let (type_name, after) = (type_name.to_owned(), after.to_owned());
-        let rows = wait_for(&self.runtime, async move {
-            store
-                .exported_resources(&type_name, &after, EXPORTING_NODES_PAGE)
-                .await
+        let type_name = search.type_name.to_owned();
+        let page = wait_for(&self.runtime, search.interrupt, async move {
+            let bounds = ExportedPageBounds {
+                nodes: EXPORTING_NODES_PAGE,
+                bytes: EXPORTED_PAGE_BYTES,
+            };
+            store.exported_resources(&type_name, &after, bounds).await
         });
-        let rows = rows.map_err(|end| end.to_string())?;
-        rows.map_err(|error| error.to_string())
+        let page = page.map_err(|end| end.to_string())?;
+        page.map_err(|error| error.to_string())
     }
 
     fn resources(&self, row: &ExportedTypeRow) -> Result<Vec<ExportedResource>, String> {
@@ -199,11 +236,9 @@ impl EmbeddedExports {
 impl ExportedResources for EmbeddedExports {
     fn search(
         &self,
-        certname: &str,
-        type_name: &str,
-        query: Option<&CollectorQuery>,
+        search: &ExportSearch<'_>,
     ) -> Result<Vec<ExportedResource>, ExportSearchError> {
-        self.find(certname, type_name, query).map_err(|cause| {
+        self.find(search).map_err(|cause| {
             ExportSearchError(format!(
                 "Could not retrieve resources from the database of this server: {cause}"
             ))

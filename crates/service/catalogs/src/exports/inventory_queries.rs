@@ -1,6 +1,8 @@
 //! Answers to `puppetdb_query`: [`InventoryQueries`].
 
-use compiler::{PuppetdbQueries, PuppetdbQueryError};
+use std::sync::Arc;
+
+use compiler::{CompileInterrupt, PuppetdbQueries, PuppetdbQueryError};
 use inventory::{Inventory, NodeQuery};
 use serde_json::Value as Json;
 use tokio::runtime::Handle;
@@ -24,13 +26,17 @@ impl InventoryQueries {
 }
 
 impl PuppetdbQueries for InventoryQueries {
-    fn rows(&self, query: &Json) -> Result<Vec<Json>, PuppetdbQueryError> {
+    fn rows(
+        &self,
+        query: &Json,
+        interrupt: Option<&Arc<CompileInterrupt>>,
+    ) -> Result<Vec<Json>, PuppetdbQueryError> {
         let failure = |cause: String| {
             let location = self.inventory.location();
             PuppetdbQueryError(format!("Could not query PuppetDB at {location}: {cause}"))
         };
         let query = NodeQuery::from_json(query.clone());
         let query = query.map_err(|error| failure(error.to_string()))?;
-        self.inventory.rows(query).map_err(failure)
+        self.inventory.rows(query, interrupt).map_err(failure)
     }
 }

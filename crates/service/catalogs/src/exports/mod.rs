@@ -7,12 +7,14 @@
 mod blocking_inventory;
 mod embedded;
 mod inventory_queries;
+mod keep_order;
 mod puppetdb;
 mod resource_query;
 mod resource_row;
 mod stored_exports;
 mod waiting;
 
-pub use embedded::{EmbeddedExports, KeepExportsError};
+pub use embedded::{EmbeddedExports, KeepExportsError, KeptExports};
 pub use inventory_queries::InventoryQueries;
+pub use keep_order::KeepTurn;
 pub use puppetdb::PuppetdbExports;

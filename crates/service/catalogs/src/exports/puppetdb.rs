@@ -2,8 +2,7 @@
 //!
 //! Invariant: the resources are those of nodes that PuppetDB counts as active.
 
-use compiler::{ExportSearchError, ExportedResource, ExportedResources};
-use evaluator::CollectorQuery;
+use compiler::{ExportSearch, ExportSearchError, ExportedResource, ExportedResources};
 use inventory::{Inventory, NodeQuery};
 use tokio::runtime::Handle;
 
@@ -27,14 +26,11 @@ impl PuppetdbExports {
         }
     }
 
-    fn find(
-        &self,
-        certname: &str,
-        type_name: &str,
-        query: Option<&CollectorQuery>,
-    ) -> Result<Vec<ExportedResource>, String> {
-        let query = NodeQuery::from_ast(resource_query(certname, type_name, query));
-        let rows = self.inventory.rows(query)?;
+    fn find(&self, search: &ExportSearch<'_>) -> Result<Vec<ExportedResource>, String> {
+        let type_name = search.type_name;
+        let query = resource_query(search.certname, type_name, search.query);
+        let query = NodeQuery::from_ast(query);
+        let rows = self.inventory.rows(query, search.interrupt)?;
         if rows.len() > EXPORTED_RESOURCES_MAX {
             return Err(format!(
                 "{} resources of the type {type_name} are found; a collector takes at most \
@@ -53,11 +49,9 @@ impl PuppetdbExports {
 impl ExportedResources for PuppetdbExports {
     fn search(
         &self,
-        certname: &str,
-        type_name: &str,
-        query: Option<&CollectorQuery>,
+        search: &ExportSearch<'_>,
     ) -> Result<Vec<ExportedResource>, ExportSearchError> {
-        self.find(certname, type_name, query).map_err(|cause| {
+        self.find(search).map_err(|cause| {
             let location = self.inventory.location();
             ExportSearchError(format!(
                 "Could not retrieve resources from the PuppetDB at {location}: {cause}"

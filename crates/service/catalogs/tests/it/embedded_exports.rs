@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use catalogs::defaults::{EXPORTED_BYTES_OF_NODE_MAX, EXPORTS_OF_NODE_MAX};
-use catalogs::{EmbeddedExports, KeepExportsError};
-use compiler::{DocumentForm, ExportedResources as _};
+use catalogs::{EmbeddedExports, KeepExportsError, KeepTurn, KeptExports};
+use compiler::{CompileInterrupt, DocumentForm, ExportSearch, ExportedResources as _};
 use inventory::Inventory;
 use pki::seal::SealKey;
 use serde_json::{Value as Json, json};
@@ -50,11 +50,25 @@ impl Exporters {
         }
     }
 
+    /// Keeps resources of a node that the inventory knows. `false`: they are unchanged.
     fn keep(&self, certname: &str, resources: &[Json]) -> Result<bool, KeepExportsError> {
+        self.record(certname);
+        let kept = self.keep_in(self.exports.begin(certname), resources)?;
+        assert_ne!(kept, KeptExports::Superseded);
+        Ok(kept == KeptExports::Written)
+    }
+
+    fn keep_in(&self, turn: KeepTurn, resources: &[Json]) -> Result<KeptExports, KeepExportsError> {
         let kept = self
             .exports
-            .keep_exports(certname, "production", Some("c1"), resources);
+            .keep_exports(turn, "production", Some("c1"), resources);
         self.runtime.block_on(kept)
+    }
+
+    fn record(&self, certname: &str) {
+        let certnames = [certname.to_owned()];
+        let recorded = self.store.record_inventory_nodes(&certnames);
+        self.runtime.block_on(recorded).unwrap();
     }
 
     /// Compiles a node, and keeps its exported resources.
@@ -74,6 +88,16 @@ impl Exporters {
         let mut request = request("here");
         request.exports = Some(Arc::new(self.exports.clone()));
         document(&compile_request(manifest, &request)?)
+    }
+}
+
+/// A search for all resources of a type.
+fn all<'s>(type_name: &'s str, interrupt: Option<&'s Arc<CompileInterrupt>>) -> ExportSearch<'s> {
+    ExportSearch {
+        certname: "here",
+        type_name,
+        query: None,
+        interrupt,
     }
 }
 
@@ -256,6 +280,34 @@ fn resources_of_more_nodes_than_a_page_are_found() {
 }
 
 #[test]
+fn resources_of_many_large_nodes_are_found() {
+    let site = Exporters::new();
+    let text = "x".repeat(EXPORTED_BYTES_OF_NODE_MAX - 1_000);
+    for number in 0..5 {
+        let large = [notify(&format!("n{number}"), json!({"message": text}))];
+        site.keep(&format!("node{number}"), &large).unwrap();
+    }
+    let found = site.exports.search(&all("Notify", None)).unwrap();
+    let titles: Vec<&str> = found.iter().map(|it| it.title.as_str()).collect();
+    assert_eq!(titles, ["n0", "n1", "n2", "n3", "n4"]);
+}
+
+#[test]
+fn an_interrupted_search_ends_with_the_reason() {
+    let site = Exporters::new();
+    site.run("web1", "@@notify { 'a': }");
+    let interrupt = Arc::new(CompileInterrupt::default());
+    let search = all("Notify", Some(&interrupt));
+    assert_eq!(site.exports.search(&search).unwrap().len(), 1);
+    interrupt.interrupt("the request of the catalog ended");
+    let error = site.exports.search(&search).unwrap_err().to_string();
+    assert!(
+        error.contains("the request of the catalog ended"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_node_that_is_purged_exports_nothing() {
     let site = Exporters::new();
     site.run("web1", "@@notify { 'a': }");
@@ -269,9 +321,69 @@ fn a_node_that_is_purged_exports_nothing() {
 }
 
 #[test]
+fn an_older_catalog_does_not_replace_a_newer_one() {
+    older_and_newer_on(Engine::Sqlite);
+    older_and_newer_on(Engine::Postgres);
+}
+
+#[track_caller]
+fn older_and_newer_on(engine: Engine) {
+    let site = Exporters::on(engine);
+    site.record("web1");
+    let resources = |title: &str| [notify(title, json!({}))];
+    let (older, newer) = (site.exports.begin("web1"), site.exports.begin("web1"));
+    let kept = site.keep_in(newer, &resources("new")).unwrap();
+    assert_eq!(kept, KeptExports::Written);
+    let kept = site.keep_in(older, &resources("old")).unwrap();
+    assert_eq!(kept, KeptExports::Superseded);
+    assert_eq!(titles(&site.collect("Notify <<| |>>").unwrap()), ["new"]);
+    // one that exports nothing counts too
+    let (older, newer) = (site.exports.begin("web1"), site.exports.begin("web1"));
+    assert_eq!(site.keep_in(newer, &[]).unwrap(), KeptExports::Written);
+    let kept = site.keep_in(older, &resources("old")).unwrap();
+    assert_eq!(kept, KeptExports::Superseded);
+    assert_eq!(titles(&site.collect("Notify <<| |>>").unwrap()), [""; 0]);
+}
+
+#[test]
+fn concurrent_catalogs_of_a_node_leave_the_newest_one() {
+    let site = Exporters::new();
+    site.record("web1");
+    for round in 0..20 {
+        let turns: Vec<_> = (0..8).map(|_| site.exports.begin("web1")).collect();
+        let tasks = turns.into_iter().enumerate().rev().map(|(index, turn)| {
+            let exports = site.exports.clone();
+            let resources = [notify(&format!("{round} {index}"), json!({}))];
+            site.runtime.spawn(async move {
+                let kept = exports.keep_exports(turn, "production", None, &resources);
+                kept.await.unwrap()
+            })
+        });
+        let tasks: Vec<_> = tasks.collect();
+        for task in tasks {
+            site.runtime.block_on(task).unwrap();
+        }
+        let found = site.collect("Notify <<| |>>").unwrap();
+        assert_eq!(titles(&found), [format!("{round} 7")]);
+    }
+}
+
+#[test]
+fn a_node_that_is_deleted_while_it_is_compiled_exports_nothing() {
+    let site = Exporters::new();
+    site.run("web1", "@@notify { 'a': }");
+    let turn = site.exports.begin("web1");
+    let forget = site.store.delete_inventory_node("web1");
+    assert!(site.runtime.block_on(forget).unwrap());
+    let error = site.keep_in(turn, &[notify("b", json!({}))]).unwrap_err();
+    assert!(error.to_string().contains("was deleted while"), "{error}");
+    assert_eq!(titles(&site.collect("Notify <<| |>>").unwrap()), [""; 0]);
+}
+
+#[test]
 fn a_search_on_a_thread_of_the_runtime_is_refused() {
     let site = Exporters::new();
-    let search = async { site.exports.search("here", "Notify", None).unwrap_err() };
+    let search = async { site.exports.search(&all("Notify", None)).unwrap_err() };
     let error = site.runtime.block_on(search).to_string();
     assert!(
         error.contains("a thread of the server's runtime"),

@@ -48,6 +48,11 @@ impl FakePuppetdb {
         format!("http://{}", self.address)
     }
 
+    /// Waits for the next request.
+    pub(crate) fn wait_for_request(&self) {
+        self.requests.recv().unwrap();
+    }
+
     /// The bodies of the requests so far.
     pub(crate) fn requests(&self) -> Vec<Json> {
         self.requests.try_iter().collect()

@@ -8,5 +8,6 @@ mod fake_puppetdb;
 mod impact;
 mod native_functions;
 mod puppetdb;
+mod shutdown;
 mod site;
 mod world;

@@ -75,6 +75,8 @@ impl World {
             .await
             .unwrap();
         let settings = settings(root.path(), &store);
+        let known = ["n1", "n2"].map(str::to_owned);
+        store.record_inventory_nodes(&known).await.unwrap();
         let classifier = Classifier::open(store).await.unwrap();
         classifier.set_fact_source(Arc::new(NumberedNodes));
         let code = EnvironmentDir::new(root.path()).with_versions(root.path().join("versions"));

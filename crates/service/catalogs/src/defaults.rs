@@ -45,9 +45,16 @@ pub const COMPILE_TIME_MAX: Duration = Duration::from_secs(120);
 /// cores, and within 60 s if they need Ruby.
 pub const QUEUE_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// Compilations that wait for a slot. Each holds the facts of its node, as JSON and as values: five times
-/// 20 to 100 kB, so 200 MB at most; a fleet whose facts all have the largest size, 1 MiB, takes 2 GB.
+/// Compilations that wait for a slot. With facts of 20 to 100 kB each they are within
+/// [`FACTS_WAITING_BYTES_MAX`].
 pub const COMPILES_WAITING_MAX: usize = 400;
+
+/// Bytes of the facts of nodes whose compilations wait, as JSON; as values they take five times as much, so
+/// 320 MB. A fleet whose facts all have the largest size, 1 MiB, has 64 waiting compilations.
+pub const FACTS_WAITING_BYTES_MAX: usize = 64 << 20;
+
+/// Bytes of such facts of one user or program: a quarter.
+pub const FACTS_WAITING_BYTES_OF_CALLER_MAX: usize = 16 << 20;
 
 /// Compilations that wait for one environment: half of the queue, so that others have room.
 pub const COMPILES_WAITING_EACH_MAX: usize = 200;

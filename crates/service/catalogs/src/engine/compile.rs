@@ -102,7 +102,9 @@ impl Catalogs {
             };
             Ok((document.to_json(DocumentForm::Rich)?, exported))
         };
-        let compiled = self.compile_in(opened, request, origin, write).await?;
+        let compiled = self
+            .compile_with(opened, request, (origin, node.facts_bytes), write)
+            .await?;
         let (catalog, exported) = compiled.catalog;
         if let Some(kept) = kept {
             self.keep(kept, &environment, code_id.clone(), exported)
@@ -157,13 +159,26 @@ impl Catalogs {
         origin: &CompileOrigin,
         write: impl FnOnce(&CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
     ) -> Result<WrittenCatalog<T>, CatalogError> {
+        // the values of a block are those of its plan, which has a budget for them
+        self.compile_with(opened, request, (origin, 0), write).await
+    }
+
+    /// The same for a request that holds as many bytes as the second value of `waiting` while it waits.
+    async fn compile_with<T: Send + 'static>(
+        &self,
+        opened: Arc<OpenEnvironment>,
+        request: CompileRequest,
+        waiting: (&CompileOrigin, usize),
+        write: impl FnOnce(&CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
+    ) -> Result<WrittenCatalog<T>, CatalogError> {
+        let (origin, _) = waiting;
         let _place = tokio::select! {
             place = self.inner.plan_places.acquire(&origin.caller) => place,
             () = self.inner.stopping.cancelled() => return Err(CatalogError::Stopping),
         };
         let slots = &self.inner.slots;
         let (slot, waited) = self
-            .wait_for_slot(slots, &opened.environment, origin)
+            .wait_for_slot(slots, &opened.environment, waiting)
             .await?;
         let interrupt = Arc::new(CompileInterrupt::default());
         let certname = request.certname.clone();
@@ -218,10 +233,10 @@ impl Catalogs {
         &self,
         slots: &CompileSlots,
         environment: &EnvironmentName,
-        origin: &CompileOrigin,
+        (origin, bytes): (&CompileOrigin, usize),
     ) -> Result<(CompileSlot, Duration), CatalogError> {
         let since = Instant::now();
-        let slot = slots.acquire(environment, origin);
+        let slot = slots.acquire(environment, origin, bytes);
         let slot = tokio::select! {
             slot = tokio::time::timeout(QUEUE_TIME_MAX, slot) => slot,
             () = self.inner.stopping.cancelled() => return Err(CatalogError::Stopping),
@@ -293,12 +308,12 @@ impl Catalogs {
         }
         let slots = &self.inner.puppetserver_slots;
         let (slot, waited) = self
-            .wait_for_slot(slots, environment, &request.origin)
+            .wait_for_slot(slots, environment, (&request.origin, node.facts_bytes))
             .await?;
         let question = CatalogQuestion {
             certname: certname.to_string(),
             environment: environment.to_string(),
-            facts: node.reported_facts.clone(),
+            facts: node.reported_facts.clone().unwrap_or_default(),
         };
         let since = Instant::now();
         let answer = tokio::select! {

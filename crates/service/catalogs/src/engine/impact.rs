@@ -102,7 +102,7 @@ impl Catalogs {
             )));
         }
         let node = match CatalogNode::read(&self.inner.classifier, &certname, None).await {
-            Ok(node) => node,
+            Ok(node) => node.without_reported_facts(),
             Err(
                 error @ (CatalogError::NoFacts { .. }
                 | CatalogError::Classification(_)

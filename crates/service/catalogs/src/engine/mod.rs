@@ -41,7 +41,8 @@ use self::queue::QueueBounds;
 use self::slots::CompileSlots;
 use crate::defaults::{
     COMPILE_TIME_MAX, COMPILES_WAITING_EACH_MAX, COMPILES_WAITING_MAX,
-    COMPILES_WAITING_OF_CALLER_MAX, OPEN_VERSIONS_MAX, PLAN_COMPILES_PER_SLOT,
+    COMPILES_WAITING_OF_CALLER_MAX, FACTS_WAITING_BYTES_MAX, FACTS_WAITING_BYTES_OF_CALLER_MAX,
+    OPEN_VERSIONS_MAX, PLAN_COMPILES_PER_SLOT,
 };
 use crate::environment::{CompilerOptions, EnvironmentOnDisk, module_directories};
 use crate::exports::EmbeddedExports;
@@ -167,6 +168,8 @@ impl Catalogs {
             waiting_max: COMPILES_WAITING_MAX,
             waiting_each_max: COMPILES_WAITING_EACH_MAX,
             waiting_of_caller_max: COMPILES_WAITING_OF_CALLER_MAX,
+            waiting_bytes_max: FACTS_WAITING_BYTES_MAX,
+            waiting_bytes_of_caller_max: FACTS_WAITING_BYTES_OF_CALLER_MAX,
         };
         // no more than may wait, so that blocks of plans are never refused because of others of the owner
         let plan_places = bounds.slots * PLAN_COMPILES_PER_SLOT;
@@ -210,6 +213,7 @@ impl Catalogs {
                 let code_id = request.code_id.as_deref();
                 let opened = self.environment(&environment, code_id).await?;
                 check_kept_catalog(&request, &node, kept.is_some())?;
+                let node = node.without_reported_facts();
                 self.compile_native(&node, opened, &request.origin, chosen, kept)
                     .await
             }

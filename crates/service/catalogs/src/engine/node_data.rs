@@ -15,9 +15,11 @@ use super::error::CatalogError;
 #[derive(Debug, Clone)]
 pub(super) struct CatalogNode {
     pub(super) certname: Certname,
-    /// Facts as the agent sent them.
-    pub(super) reported_facts: Json,
+    /// Facts as the agent sent them; `None` after [`Self::without_reported_facts`].
+    pub(super) reported_facts: Option<Json>,
     pub(super) facts: Hash,
+    /// Bytes of the facts, as JSON.
+    pub(super) facts_bytes: usize,
     pub(super) trusted: Hash,
     pub(super) classes: Vec<ClassifiedClass>,
     /// Variables of node groups.
@@ -56,6 +58,14 @@ impl CatalogNode {
         }
     }
 
+    /// The node as it waits for a compilation here, which needs the facts as values only.
+    pub(super) fn without_reported_facts(self) -> Self {
+        Self {
+            reported_facts: None,
+            ..self
+        }
+    }
+
     fn new(known: NodeFacts, classified: NodeClassification) -> Result<Self, CatalogError> {
         let environment = environment_of(&known, &classified)?;
         let facts = to_hash(&known.fact);
@@ -79,7 +89,8 @@ impl CatalogNode {
                 .map(|(name, value)| (Value::from(name.as_str()), Value::from_json(value)))
                 .collect(),
             environment,
-            reported_facts: known.fact,
+            facts_bytes: json_bytes(&known.fact),
+            reported_facts: Some(known.fact),
             certname: known.certname,
         })
     }
@@ -116,9 +127,48 @@ const DEFAULT_ENVIRONMENT: &str = "production";
 /// Characters of an invalid name that a message shows.
 const SHOWN_NAME: usize = 64;
 
+/// Bytes that a value has as JSON, about.
+fn json_bytes(value: &Json) -> usize {
+    match value {
+        Json::Null | Json::Bool(_) | Json::Number(_) => SCALAR_BYTES,
+        Json::String(text) => text.len() + SCALAR_BYTES,
+        Json::Array(values) => SCALAR_BYTES + values.iter().map(json_bytes).sum::<usize>(),
+        Json::Object(entries) => {
+            let entries = entries.iter();
+            let entries = entries.map(|(key, value)| key.len() + SCALAR_BYTES + json_bytes(value));
+            SCALAR_BYTES + entries.sum::<usize>()
+        }
+    }
+}
+
+/// Bytes of a number, and of the quotes and separators of other values.
+const SCALAR_BYTES: usize = 4;
+
 fn to_hash(json: &Json) -> Hash {
     match Value::from_json(json) {
         Value::Hash(hash) => Hash::clone(&hash),
         _ => Hash::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::json_bytes;
+
+    #[test]
+    fn the_bytes_of_facts_are_about_those_of_their_text() {
+        let disks: Vec<_> = (0..100)
+            .map(|it| json!({"name": format!("sd{it}"), "bytes": 1_000_000 + it, "ssd": true}))
+            .collect();
+        for facts in [
+            json!({"os": {"family": "Debian", "release": {"major": "12"}}, "disks": disks}),
+            json!({"text": "x".repeat(100_000)}),
+            json!(vec![1; 1_000]),
+        ] {
+            let (bytes, text) = (json_bytes(&facts), facts.to_string().len());
+            assert!(bytes >= text / 2 && bytes <= text * 3, "{bytes} of {text}");
+        }
     }
 }

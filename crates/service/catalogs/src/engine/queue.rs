@@ -2,7 +2,7 @@
 //!
 //! Invariants: no more compilations run than there are slots; environments take turns, so that one
 //! with many waiting compilations does not delay the others; a background compilation starts only if
-//! no other one waits; one caller has no more than its part of the queue.
+//! no other one waits; one caller has no more than its part of the queue, in number and in bytes.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -52,6 +52,18 @@ pub enum CompileQueueFull {
         waiting: usize,
         environment: EnvironmentName,
     },
+    #[error(
+        "the facts of nodes whose catalogs wait to be compiled have {} MiB already; try again later, or raise \
+         catalogs.concurrent_compiles",
+        bytes >> 20
+    )]
+    AllBytes { bytes: usize },
+    #[error(
+        "the facts of the catalogs that you requested and that wait to be compiled have {} MiB already, which \
+         is as much as one caller may have; request further ones when these have been compiled",
+        bytes >> 20
+    )]
+    CallerBytes { bytes: usize },
     /// The caller's part of the queue is full.
     #[error(
         "{waiting} catalogs that you requested already wait to be compiled, which is as many as one caller \
@@ -71,6 +83,10 @@ pub(super) struct QueueBounds {
     pub(super) waiting_each_max: usize,
     /// Compilations of one caller that wait.
     pub(super) waiting_of_caller_max: usize,
+    /// Bytes that waiting compilations hold. One alone may have more.
+    pub(super) waiting_bytes_max: usize,
+    /// Bytes that waiting compilations of one caller hold. One alone may have more.
+    pub(super) waiting_bytes_of_caller_max: usize,
 }
 
 /// Waiting and running compilations.
@@ -87,8 +103,16 @@ pub(super) struct CompileQueue {
 /// Waiting compilations by caller.
 #[derive(Debug, Default)]
 struct WaitingCallers {
-    by_ticket: HashMap<CompileTicket, CompileCaller>,
-    counts: HashMap<CompileCaller, usize>,
+    by_ticket: HashMap<CompileTicket, (CompileCaller, usize)>,
+    by_caller: HashMap<CompileCaller, WaitingPart>,
+    bytes: usize,
+}
+
+/// The waiting compilations of one caller.
+#[derive(Debug, Default, Clone, Copy)]
+struct WaitingPart {
+    number: usize,
+    bytes: usize,
 }
 
 /// Waiting compilations of one priority, by environment.
@@ -111,16 +135,18 @@ impl CompileQueue {
         }
     }
 
-    /// Adds a compilation to the end of its environment's part of the queue.
+    /// Adds a compilation to the end of its environment's part of the queue. It holds `bytes` while it waits.
     pub(super) fn enter(
         &mut self,
         environment: &EnvironmentName,
         origin: &CompileOrigin,
+        bytes: usize,
     ) -> Result<CompileTicket, CompileQueueFull> {
         self.check_bounds(environment, &origin.caller)?;
+        self.check_bytes(&origin.caller, bytes)?;
         let ticket = CompileTicket(self.next_ticket);
         self.next_ticket += 1;
-        self.callers.add(ticket, &origin.caller);
+        self.callers.add(ticket, &origin.caller, bytes);
         match origin.priority {
             CompilePriority::Foreground => self.foreground.push(environment, ticket),
             CompilePriority::Background => self.background.push(environment, ticket),
@@ -133,7 +159,7 @@ impl CompileQueue {
         environment: &EnvironmentName,
         caller: &CompileCaller,
     ) -> Result<(), CompileQueueFull> {
-        let waiting = self.callers.count(caller);
+        let waiting = self.callers.part(caller).number;
         if waiting >= self.bounds.waiting_of_caller_max {
             return Err(CompileQueueFull::Caller { waiting });
         }
@@ -148,6 +174,19 @@ impl CompileQueue {
                 waiting,
                 environment: environment.clone(),
             });
+        }
+        Ok(())
+    }
+
+    fn check_bytes(&self, caller: &CompileCaller, bytes: usize) -> Result<(), CompileQueueFull> {
+        let is_too_much = |held: usize, max: usize| held > 0 && held.saturating_add(bytes) > max;
+        let held = self.callers.part(caller).bytes;
+        if is_too_much(held, self.bounds.waiting_bytes_of_caller_max) {
+            return Err(CompileQueueFull::CallerBytes { bytes: held });
+        }
+        let held = self.callers.bytes;
+        if is_too_much(held, self.bounds.waiting_bytes_max) {
+            return Err(CompileQueueFull::AllBytes { bytes: held });
         }
         Ok(())
     }
@@ -182,25 +221,30 @@ impl CompileQueue {
 }
 
 impl WaitingCallers {
-    fn add(&mut self, ticket: CompileTicket, caller: &CompileCaller) {
-        *self.counts.entry(caller.clone()).or_default() += 1;
-        self.by_ticket.insert(ticket, caller.clone());
+    fn add(&mut self, ticket: CompileTicket, caller: &CompileCaller, bytes: usize) {
+        let part = self.by_caller.entry(caller.clone()).or_default();
+        part.number += 1;
+        part.bytes += bytes;
+        self.bytes += bytes;
+        self.by_ticket.insert(ticket, (caller.clone(), bytes));
     }
 
     fn remove(&mut self, ticket: CompileTicket) {
-        let Some(caller) = self.by_ticket.remove(&ticket) else {
+        let Some((caller, bytes)) = self.by_ticket.remove(&ticket) else {
             return;
         };
-        if let Some(count) = self.counts.get_mut(&caller) {
-            *count -= 1;
-            if *count == 0 {
-                self.counts.remove(&caller);
+        self.bytes -= bytes;
+        if let Some(part) = self.by_caller.get_mut(&caller) {
+            part.number -= 1;
+            part.bytes -= bytes;
+            if part.number == 0 {
+                self.by_caller.remove(&caller);
             }
         }
     }
 
-    fn count(&self, caller: &CompileCaller) -> usize {
-        self.counts.get(caller).copied().unwrap_or(0)
+    fn part(&self, caller: &CompileCaller) -> WaitingPart {
+        self.by_caller.get(caller).copied().unwrap_or_default()
     }
 }
 

@@ -15,6 +15,8 @@ fn queue(slots: usize) -> CompileQueue {
         waiting_max: 8,
         waiting_each_max: 5,
         waiting_of_caller_max: 4,
+        waiting_bytes_max: 100,
+        waiting_bytes_of_caller_max: 60,
     })
 }
 
@@ -35,10 +37,10 @@ fn environments_take_turns() {
     let mut queue = queue(1);
     let (a, b) = (name("a"), name("b"));
     let of_a: Vec<_> = (0..3)
-        .map(|_| queue.enter(&a, &of("ann", Foreground)))
+        .map(|_| queue.enter(&a, &of("ann", Foreground), 1))
         .collect();
     let of_b: Vec<_> = (0..2)
-        .map(|_| queue.enter(&b, &of("ben", Foreground)))
+        .map(|_| queue.enter(&b, &of("ben", Foreground), 1))
         .collect();
     let expected = [&of_a[0], &of_b[0], &of_a[1], &of_b[1], &of_a[2]];
     for ticket in expected {
@@ -54,8 +56,8 @@ fn environments_take_turns() {
 fn background_compilations_wait_for_all_others() {
     let mut queue = queue(2);
     let a = name("a");
-    let late = queue.enter(&a, &of("ann", Background)).unwrap();
-    let urgent = queue.enter(&a, &of("ann", Foreground)).unwrap();
+    let late = queue.enter(&a, &of("ann", Background), 1).unwrap();
+    let urgent = queue.enter(&a, &of("ann", Foreground), 1).unwrap();
     assert_eq!(queue.start_next(), Some(urgent));
     assert_eq!(queue.start_next(), Some(late));
 }
@@ -66,17 +68,19 @@ fn a_full_queue_refuses_and_names_the_environment() {
     let (a, b) = (name("a"), name("b"));
     for number in 0..5 {
         let user = format!("user{number}");
-        queue.enter(&a, &of(&user, Foreground)).unwrap();
+        queue.enter(&a, &of(&user, Foreground), 1).unwrap();
     }
-    let full = queue.enter(&a, &of("ann", Background)).unwrap_err();
+    let full = queue.enter(&a, &of("ann", Background), 1).unwrap_err();
     assert!(
         full.to_string()
             .contains("5 compilations already wait for a")
     );
     for _ in 0..3 {
-        queue.enter(&b, &of("ben", Background)).unwrap();
+        queue.enter(&b, &of("ben", Background), 1).unwrap();
     }
-    let full = queue.enter(&name("c"), &of("ann", Foreground)).unwrap_err();
+    let full = queue
+        .enter(&name("c"), &of("ann", Foreground), 1)
+        .unwrap_err();
     assert!(full.to_string().starts_with("8 compilations already wait;"));
 }
 
@@ -85,34 +89,57 @@ fn one_caller_has_a_part_of_the_queue() {
     let mut queue = queue(1);
     let (a, b) = (name("a"), name("b"));
     let ann = of("ann", Foreground);
-    let tickets: Vec<_> = (0..4).map(|_| queue.enter(&a, &ann).unwrap()).collect();
+    let tickets: Vec<_> = (0..4).map(|_| queue.enter(&a, &ann, 1).unwrap()).collect();
     // in whichever environment and with whichever priority
     for (environment, priority) in [(&a, Foreground), (&b, Foreground), (&b, Background)] {
-        let full = queue.enter(environment, &of("ann", priority)).unwrap_err();
+        let full = queue
+            .enter(environment, &of("ann", priority), 1)
+            .unwrap_err();
         assert_eq!(full, CompileQueueFull::Caller { waiting: 4 });
     }
-    queue.enter(&a, &of("ben", Foreground)).unwrap();
+    queue.enter(&a, &of("ben", Foreground), 1).unwrap();
     let plans = CompileOrigin {
         caller: CompileCaller::PlansOf("ann".to_owned()),
         priority: Foreground,
     };
-    queue.enter(&b, &plans).unwrap();
+    queue.enter(&b, &plans, 1).unwrap();
     // a running compilation is none that waits
     assert_eq!(queue.start_next(), Some(tickets[0]));
-    queue.enter(&b, &ann).unwrap();
-    assert!(queue.enter(&b, &ann).is_err());
+    queue.enter(&b, &ann, 1).unwrap();
+    assert!(queue.enter(&b, &ann, 1).is_err());
     queue.leave(tickets[1]);
     queue.leave(tickets[0]);
-    queue.enter(&b, &ann).unwrap();
-    assert!(queue.enter(&b, &ann).is_err());
+    queue.enter(&b, &ann, 1).unwrap();
+    assert!(queue.enter(&b, &ann, 1).is_err());
+}
+
+#[test]
+fn waiting_compilations_hold_a_bounded_number_of_bytes() {
+    let mut queue = queue(1);
+    let a = name("a");
+    let (ann, ben) = (of("ann", Foreground), of("ben", Foreground));
+    // one alone may have more than its part, but no second one
+    let large = queue.enter(&a, &ann, 90).unwrap();
+    let full = queue.enter(&a, &ann, 1).unwrap_err();
+    assert_eq!(full, CompileQueueFull::CallerBytes { bytes: 90 });
+    let full = queue.enter(&a, &ben, 11).unwrap_err();
+    assert_eq!(full, CompileQueueFull::AllBytes { bytes: 90 });
+    let small = queue.enter(&a, &ben, 10).unwrap();
+    assert!(queue.enter(&a, &of("cid", Background), usize::MAX).is_err());
+    // one that runs holds no bytes of the queue
+    assert_eq!(queue.start_next(), Some(large));
+    let other = queue.enter(&a, &ann, 50).unwrap();
+    queue.leave(other);
+    queue.leave(small);
+    queue.enter(&a, &of("cid", Background), usize::MAX).unwrap();
 }
 
 #[test]
 fn a_compilation_that_no_longer_waits_frees_its_place() {
     let mut queue = queue(1);
     let a = name("a");
-    let first = queue.enter(&a, &of("ann", Foreground)).unwrap();
-    let second = queue.enter(&a, &of("ann", Foreground)).unwrap();
+    let first = queue.enter(&a, &of("ann", Foreground), 1).unwrap();
+    let second = queue.enter(&a, &of("ann", Foreground), 1).unwrap();
     queue.leave(first);
     queue.leave(first);
     assert_eq!(queue.start_next(), Some(second));
@@ -137,7 +164,7 @@ proptest! {
                     let environment = name(&format!("e{environment}"));
                     let all: usize = waiting.values().map(VecDeque::len).sum();
                     let of_caller = waiting.values().flatten().filter(|it| callers[it] == caller).count();
-                    match queue.enter(&environment, &of(&caller.to_string(), priority)) {
+                    match queue.enter(&environment, &of(&caller.to_string(), priority), 1) {
                         Ok(ticket) => {
                             prop_assert!(of_caller < 4 && all < 8);
                             callers.insert(ticket, caller);
@@ -145,6 +172,9 @@ proptest! {
                         }
                         Err(CompileQueueFull::Caller { waiting }) => {
                             prop_assert_eq!((waiting, of_caller), (4, 4));
+                        }
+                        Err(CompileQueueFull::AllBytes { .. } | CompileQueueFull::CallerBytes { .. }) => {
+                            prop_assert!(false, "all together have 8 bytes");
                         }
                         Err(CompileQueueFull::All { waiting }) => prop_assert_eq!((waiting, all), (8, 8)),
                         Err(CompileQueueFull::Environment { waiting, .. }) => prop_assert_eq!(waiting, 5),

@@ -39,13 +39,14 @@ impl CompileSlots {
         }
     }
 
-    /// Waits for a slot.
+    /// Waits for a slot with a request that holds `bytes`.
     pub(super) async fn acquire(
         &self,
         environment: &EnvironmentName,
         origin: &CompileOrigin,
+        bytes: usize,
     ) -> Result<CompileSlot, CompileQueueFull> {
-        let (slot, started) = self.enter(environment, origin)?;
+        let (slot, started) = self.enter(environment, origin, bytes)?;
         // The sender is dropped only together with the ticket, which `slot` holds.
         let _ = started.await;
         Ok(slot)
@@ -55,9 +56,10 @@ impl CompileSlots {
         &self,
         environment: &EnvironmentName,
         origin: &CompileOrigin,
+        bytes: usize,
     ) -> Result<(CompileSlot, oneshot::Receiver<()>), CompileQueueFull> {
         let mut state = self.lock();
-        let ticket = state.queue.enter(environment, origin)?;
+        let ticket = state.queue.enter(environment, origin, bytes)?;
         let (start, started) = oneshot::channel();
         state.waiting.insert(ticket, start);
         state.start_waiting();
@@ -113,6 +115,8 @@ mod tests {
             waiting_max: 2,
             waiting_each_max: 2,
             waiting_of_caller_max: 2,
+            waiting_bytes_max: 100,
+            waiting_bytes_of_caller_max: 100,
         })
     }
 
@@ -131,8 +135,8 @@ mod tests {
             origin(CompilePriority::Foreground),
             origin(CompilePriority::Background),
         );
-        let first = slots.acquire(&environment, &urgent).await.unwrap();
-        let second = slots.acquire(&environment, &late);
+        let first = slots.acquire(&environment, &urgent, 1).await.unwrap();
+        let second = slots.acquire(&environment, &late, 1);
         tokio::pin!(second);
         let early = tokio::time::timeout(Duration::from_millis(1), &mut second).await;
         assert!(early.is_err(), "the slot is taken");
@@ -147,7 +151,7 @@ mod tests {
         let slots = slots();
         let environment = "production".parse().unwrap();
         let origin = origin(CompilePriority::Foreground);
-        let acquire = || slots.acquire(&environment, &origin);
+        let acquire = || slots.acquire(&environment, &origin, 1);
         let first = acquire().await.unwrap();
         for _ in 0..10 {
             let waiting = tokio::time::timeout(Duration::from_millis(1), acquire()).await;
@@ -155,7 +159,7 @@ mod tests {
         }
         assert_eq!(slots.counts(), (0, 1));
         // started and ended before it was polled again
-        let (slot, started) = slots.enter(&environment, &origin).unwrap();
+        let (slot, started) = slots.enter(&environment, &origin, 1).unwrap();
         drop(first);
         drop((slot, started));
         assert_eq!(slots.counts(), (0, 0));

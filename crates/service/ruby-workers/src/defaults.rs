@@ -12,6 +12,10 @@ pub(crate) const ENVIRONMENTS_MAX: usize = 10;
 /// Memory of a session process: Puppet and a large environment have 150 MB.
 pub(crate) const MEMORY_MAX: u64 = 512 * 1024 * 1024;
 
+/// Processes and threads of the user that only Ruby processes have: two for each of 10 environments, and 29 for
+/// each of 8 sessions. A function that starts some programs needs ten.
+pub(crate) const USER_PROCESSES_MAX: u32 = 256;
+
 /// Time of one call without the time that the compiler takes for its callbacks.
 pub(crate) const CALL_TIME_MAX: Duration = Duration::from_secs(30);
 

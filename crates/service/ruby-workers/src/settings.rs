@@ -7,7 +7,7 @@ use nix::unistd::User;
 
 use crate::defaults::{
     CALL_TIME_MAX, ENVIRONMENTS_MAX, FRAME_MAX, MEMORY_MAX, OUTPUT_MAX, PROCESSES_MAX,
-    START_TIME_MAX,
+    START_TIME_MAX, USER_PROCESSES_MAX,
 };
 use crate::hidden_files::HiddenPaths;
 
@@ -35,6 +35,9 @@ pub struct RubyWorkerSettings {
     pub output_max_bytes: usize,
     /// Length of one message in bytes: arguments, results, values of variables.
     pub frame_max_bytes: usize,
+    /// Processes and threads of `user` at the same time, with those that Ruby code starts; without a user of
+    /// their own they are not counted.
+    pub user_processes_max: u32,
     /// User of the processes; `None` for the user of this process.
     pub user: Option<RubyUser>,
     /// Files that Ruby code cannot open, except those of its own environment. Without effect on kernels
@@ -98,6 +101,7 @@ impl Default for RubyWorkerSettings {
             start_time_max: START_TIME_MAX,
             output_max_bytes: OUTPUT_MAX,
             frame_max_bytes: FRAME_MAX,
+            user_processes_max: USER_PROCESSES_MAX,
             user: None,
             hidden_paths: HiddenPaths::default(),
             puppet_settings: Vec::new(),

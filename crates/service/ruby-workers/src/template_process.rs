@@ -151,6 +151,8 @@ impl TemplateProcess {
         let message = json!({
             "op": "fork",
             "memory": settings.memory_max_bytes,
+            // the limit counts all processes of the user, so it must be one that nothing else has
+            "processes": settings.user.map(|_| settings.user_processes_max),
             "frame": settings.frame_max_bytes,
             "preload": preload.iter().map(PreloadedCode::to_json).collect::<Vec<_>>(),
         });

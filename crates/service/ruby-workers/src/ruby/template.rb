@@ -105,6 +105,7 @@ module TuttiWorker
       STDOUT.sync = true
       Process.setrlimit(:CORE, 0)
       Process.setrlimit(:DATA, message['memory'])
+      Process.setrlimit(:NPROC, message['processes']) if message['processes']
       Session.new(Channel.new(socket, message['frame']), @directories).serve
     rescue Exception
       nil

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use ruby_workers::{RubyUser, RubyWorkerError, RubyWorkerSettings, RubyWorkers};
+use ruby_workers::{RubyCallError, RubyUser, RubyWorkerError, RubyWorkerSettings, RubyWorkers};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::fixture::{Fixture, TestCompiler};
@@ -125,23 +125,63 @@ fn a_killed_process_of_an_environment_is_replaced_and_takes_its_sessions_along()
     assert_eq!(result.to_string(), "good");
 }
 
-#[test]
-fn processes_run_as_the_user_of_the_settings() {
-    let nobody = RubyUser {
-        uid: 65534,
-        gid: 65534,
-    };
+/// An environment whose Ruby runs as another user; `None` if that is not possible.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn as_other_user(uid: u32, change: impl FnOnce(&mut RubyWorkerSettings)) -> Option<Fixture> {
     let is_root = fs::metadata("/proc/self")
         .is_ok_and(|meta| std::os::unix::fs::MetadataExt::uid(&meta) == 0);
     if !is_root {
         eprintln!("skipped: only root can become another user");
-        return;
+        return None;
     }
-    let Some(fixture) = Fixture::with(|settings| settings.user = Some(nobody)) else {
-        return;
-    };
+    let fixture = Fixture::with(|settings| {
+        settings.user = Some(RubyUser { uid, gid: 65534 });
+        change(settings);
+    })?;
     let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(fixture.directory.path(), permissions).expect("permissions");
+    Some(fixture)
+}
+
+/// A function that starts processes without end gets no more of them; others go on.
+#[test]
+fn the_user_of_ruby_has_a_bounded_number_of_processes() {
+    // a user that nothing else on the machine has
+    let Some(fixture) = as_other_user(54_321, |settings| {
+        settings.user_processes_max = 40;
+        settings.call_time_max = Duration::from_secs(3);
+    }) else {
+        return;
+    };
+    // Ruby itself tries again when there is no process left
+    let body = "loop { fork { sleep }; Puppet.notice('forked') }";
+    fixture.function("forks", "", body);
+    fixture.function("good", "", "'good'");
+    std::thread::scope(|scope| {
+        let forking = scope.spawn(|| {
+            let mut compiler = TestCompiler::default();
+            let session = fixture.session();
+            let error = session.call_function("site::forks", &[], None, &mut compiler);
+            (
+                error.expect_err("it waits for a process"),
+                compiler.log.len(),
+            )
+        });
+        let result = fixture.call("site::good", &[]).expect("a text");
+        assert_eq!(result.to_string(), "good");
+        let (error, forked) = forking.join().expect("no panic");
+        assert!(matches!(error, RubyCallError::TimedOut { .. }), "{error}");
+        assert!((10..40).contains(&forked), "{forked}");
+    });
+    let result = fixture.call("site::good", &[]).expect("a text");
+    assert_eq!(result.to_string(), "good");
+}
+
+#[test]
+fn processes_run_as_the_user_of_the_settings() {
+    let Some(fixture) = as_other_user(65534, |_| {}) else {
+        return;
+    };
     fixture.function(
         "user",
         "",

@@ -10,6 +10,7 @@ use api_types::{
 };
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use catalogs::{
     CatalogError, CatalogRequest, ChosenCompiler, CodeImpactRequest, CompileCaller, CompileOrigin,
     CompilePriority, CompiledNode, ImpactVersion, KeepExportsError, NodeMessage,
@@ -27,13 +28,14 @@ use crate::code::code_error;
 use crate::code_manager;
 use crate::defaults::CATALOG_RETRY_SECONDS;
 use crate::failure::ApiFailure;
+use crate::large_reply::large_reply;
 use crate::near_names::with_near_names;
 
 pub(crate) async fn compile(
     State(api): State<SharedApiContext>,
     caller: ApiCaller,
     StrictBody(command): StrictBody<CatalogCompileCommand>,
-) -> Result<Json<CompiledCatalogReply>, ApiFailure> {
+) -> Result<Response, ApiFailure> {
     let certname = certname("node", &command.node)?;
     let environment = match &command.environment {
         Some(name) => code_manager::environment("environment", name)?,
@@ -59,7 +61,7 @@ pub(crate) async fn compile(
         keep_exports: command.keep_exports,
     };
     match Box::pin(api.catalogs.compile(request)).await {
-        Ok(compiled) => Ok(Json(reply(command.node, compiled))),
+        Ok(compiled) => large_reply(reply(command.node, compiled)).await,
         Err(error) => Err(catalog_failure(&api, error).await),
     }
 }

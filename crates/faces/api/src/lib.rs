@@ -29,6 +29,7 @@ mod guard;
 mod inventory;
 mod job_specs;
 mod jobs;
+mod large_reply;
 mod metrics;
 mod mount;
 mod near_names;

@@ -4,8 +4,8 @@
 mod compiler_entry;
 #[path = "../../crates/code/environments/tests/it/entry.rs"]
 mod environments_entry;
-#[path = "../../crates/language/erb/tests/it/entry.rs"]
-mod erb_entry;
+#[path = "../../crates/language/native-ruby/tests/it/entry.rs"]
+mod native_ruby_entry;
 #[path = "../../crates/language/evaluator/tests/it/entry.rs"]
 mod evaluator_entry;
 #[path = "../../crates/language/eyaml/tests/it/entry.rs"]
@@ -131,12 +131,12 @@ pub fn ruby_type(data: &[u8]) {
 
 /// ERB templates, parsed and rendered.
 pub fn erb_template(data: &[u8]) {
-    erb_entry::template(data);
+    native_ruby_entry::template(data);
 }
 
 /// Files of functions in Ruby, and bodies of their methods, read and called.
 pub fn ruby_function(data: &[u8]) {
-    erb_entry::function(data);
+    native_ruby_entry::function(data);
 }
 
 /// Site manifests, compiled to a catalog.

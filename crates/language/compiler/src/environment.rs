@@ -9,12 +9,12 @@
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use erb::{ErbTemplate, RubyFunction, TypedRubyFunction};
 use evaluator::{
     CatalogBody, CodeModule, CodeOwner, CodeReadError, CodeSource, EvalResult, Evaluator, Manifest,
     NodeHost, ParseCache, SharedUnits, SourceFile,
 };
 use lookup::{DataFileCache, HieraSettings, LookupFiles};
+use native_ruby::{ErbTemplate, RubyFunction, TypedRubyFunction};
 use pcore::Value;
 
 use crate::interrupt::CompileInterrupt;

@@ -1,4 +1,4 @@
-//! `erb` against Ruby's ERB through Puppet's TemplateWrapper: whatever is rendered natively is the same
+//! `native_ruby::ErbTemplate` against Ruby's ERB through Puppet's TemplateWrapper: whatever is rendered natively is the same
 //! text.
 
 mod scope;
@@ -7,7 +7,7 @@ mod variables;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use erb::{ErbError, ErbTemplate};
+use native_ruby::{ErbTemplate, NativeRubyError};
 use oracles::{Puppet, ask_puppet, blocks};
 use serde_json::json;
 
@@ -124,7 +124,7 @@ fn compare(texts: &[String], rounds: u64) -> Outcome {
                     "{template:?} with {variables}:\n  ours {text:?}\n  Ruby {answer}"
                 ));
             }
-            Err(ErbError::NotNative { .. }) => {
+            Err(NativeRubyError::NotNative { .. }) => {
                 outcome.left += 1;
                 outcome.left_and_failed += usize::from(answer.get("error").is_some());
             }

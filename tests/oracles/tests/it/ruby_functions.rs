@@ -1,10 +1,12 @@
-//! `erb::RubyFunction` against Puppet's own calls of functions in Ruby: whatever is called natively has the
+//! `native_ruby::RubyFunction` against Puppet's own calls of functions in Ruby: whatever is called natively has the
 //! same result.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use erb::{ErbCallKind, ErbError, ErbScope, ErbScopeError, RubyFunction, TypedRubyFunction};
+use native_ruby::{
+    NativeRubyError, RubyCallKind, RubyFunction, RubyScope, RubyScopeError, TypedRubyFunction,
+};
 use oracles::{Puppet, ask_puppet, blocks};
 use pcore::{Type, Value};
 use serde_json::{Value as Json, json};
@@ -108,7 +110,7 @@ fn compare(texts: &[String]) -> Outcome {
                 "{}\nwith {arguments:?}:\n  ours {value}\n  Puppet {answer}",
                 texts[number]
             )),
-            Err(ErbError::NotNative { .. }) => {
+            Err(NativeRubyError::NotNative { .. }) => {
                 outcome.left += 1;
                 outcome.left_and_failed += usize::from(answer.get("error").is_some());
             }
@@ -119,7 +121,7 @@ fn compare(texts: &[String]) -> Outcome {
 }
 
 /// The result in a list, as JSON.
-fn call(function: &TypedRubyFunction, arguments: &[Json]) -> Result<String, ErbError> {
+fn call(function: &TypedRubyFunction, arguments: &[Json]) -> Result<String, NativeRubyError> {
     let arguments: Vec<Value> = arguments.iter().map(Value::from_json).collect();
     let result = function.call(&arguments, &mut GlobalScope)?;
     let result = result.to_rich_json().expect("plain data");
@@ -129,12 +131,12 @@ fn call(function: &TypedRubyFunction, arguments: &[Json]) -> Result<String, ErbE
 /// The scope of `ruby_functions.rb`.
 struct GlobalScope;
 
-impl ErbScope for GlobalScope {
-    fn instance_variable(&mut self, _: &str) -> Result<Option<Value>, ErbScopeError> {
+impl RubyScope for GlobalScope {
+    fn instance_variable(&mut self, _: &str) -> Result<Option<Value>, RubyScopeError> {
         Ok(None)
     }
 
-    fn variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError> {
+    fn variable(&mut self, name: &str) -> Result<Option<Value>, RubyScopeError> {
         let variables = json!({
             "facts": {"memorysize": "7.78 GiB", "os": {"family": "Debian"}},
             "memorysize": "512.00 MB",
@@ -144,16 +146,16 @@ impl ErbScope for GlobalScope {
         Ok(variables.get(name).map(Value::from_json))
     }
 
-    fn has_variable(&mut self, _: &str) -> Result<bool, ErbScopeError> {
+    fn has_variable(&mut self, _: &str) -> Result<bool, RubyScopeError> {
         Ok(false)
     }
 
     fn call_function(
         &mut self,
-        _: ErbCallKind,
+        _: RubyCallKind,
         _: &str,
         _: &[Value],
-    ) -> Result<Option<Value>, ErbScopeError> {
+    ) -> Result<Option<Value>, RubyScopeError> {
         Ok(None)
     }
 }

@@ -1,6 +1,6 @@
 //! A scope of variables in JSON, with functions that give texts.
 
-use erb::{ErbCallKind, ErbScope, ErbScopeError};
+use native_ruby::{RubyCallKind, RubyScope, RubyScopeError};
 use pcore::Value;
 use serde_json::{Map, Value as Json};
 
@@ -23,25 +23,25 @@ impl<'a> TableScope<'a> {
     }
 }
 
-impl ErbScope for TableScope<'_> {
-    fn instance_variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError> {
+impl RubyScope for TableScope<'_> {
+    fn instance_variable(&mut self, name: &str) -> Result<Option<Value>, RubyScopeError> {
         Ok(self.find(name))
     }
 
-    fn variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError> {
+    fn variable(&mut self, name: &str) -> Result<Option<Value>, RubyScopeError> {
         Ok(self.find(name))
     }
 
-    fn has_variable(&mut self, name: &str) -> Result<bool, ErbScopeError> {
+    fn has_variable(&mut self, name: &str) -> Result<bool, RubyScopeError> {
         Ok(self.find(name).is_some_and(|value| !value.is_undef()))
     }
 
     fn call_function(
         &mut self,
-        _: ErbCallKind,
+        _: RubyCallKind,
         name: &str,
         arguments: &[Value],
-    ) -> Result<Option<Value>, ErbScopeError> {
+    ) -> Result<Option<Value>, RubyScopeError> {
         if name != "versioncmp" {
             return Ok(Some(format!("{name}:{}", arguments.len()).into()));
         }

@@ -9,7 +9,7 @@
 //!
 //! Invariants: a rendered text is byte for byte that of Ruby, and the result of a function is the same
 //! value; wherever Ruby would raise an exception that is not rescued, or its result depends on its version
-//! or platform, the result is [`ErbError::NotNative`]. The code never changes a value of the scope or an
+//! or platform, the result is [`NativeRubyError::NotNative`]. The code never changes a value of the scope or an
 //! argument. Steps, depth and text are bounded.
 
 mod defaults;
@@ -24,7 +24,7 @@ mod syntax;
 mod template;
 mod value;
 
-pub use error::{ErbError, NotNative};
+pub use error::{NativeRubyError, NotNative};
 pub use function::{RubyFunction, TypedRubyFunction};
-pub use scope::{ErbCallKind, ErbScope, ErbScopeError};
+pub use scope::{RubyCallKind, RubyScope, RubyScopeError};
 pub use template::ErbTemplate;

@@ -27,9 +27,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::defaults::{RENDER_DEPTH_MAX, STEPS_MAX, TEXT_MAX};
-use crate::error::{ErbError, NotNative};
+use crate::error::{NativeRubyError, NotNative};
 use crate::function::{RubyFunction, RubyMethod};
-use crate::scope::ErbScope;
+use crate::scope::RubyScope;
 use crate::syntax::{Expr, Node, StrPart};
 use crate::template::ErbTemplate;
 use crate::value::{Entries, Eval, Interruption, Key, MatchGroups, RubyString, RubyValue, refuse};
@@ -39,7 +39,7 @@ pub(crate) struct Interpreter<'t, 's> {
     texts: &'t [String],
     /// Methods of a function.
     methods: &'t [RubyMethod],
-    scope: &'s mut dyn ErbScope,
+    scope: &'s mut dyn RubyScope,
     out: String,
     locals: Vec<RubyValue>,
     instance_variables: HashMap<Arc<str>, RubyValue>,
@@ -54,7 +54,7 @@ pub(crate) struct Interpreter<'t, 's> {
 // === impl Interpreter ===
 
 impl<'t, 's> Interpreter<'t, 's> {
-    pub(crate) fn new(template: &'t ErbTemplate, scope: &'s mut dyn ErbScope) -> Self {
+    pub(crate) fn new(template: &'t ErbTemplate, scope: &'s mut dyn RubyScope) -> Self {
         Self {
             texts: &template.texts,
             locals: vec![RubyValue::Nil; template.locals],
@@ -62,14 +62,14 @@ impl<'t, 's> Interpreter<'t, 's> {
         }
     }
 
-    pub(crate) fn of_function(function: &'t RubyFunction, scope: &'s mut dyn ErbScope) -> Self {
+    pub(crate) fn of_function(function: &'t RubyFunction, scope: &'s mut dyn RubyScope) -> Self {
         Self {
             methods: &function.methods,
             ..Self::of_scope(scope)
         }
     }
 
-    fn of_scope(scope: &'s mut dyn ErbScope) -> Self {
+    fn of_scope(scope: &'s mut dyn RubyScope) -> Self {
         Self {
             texts: &[],
             methods: &[],
@@ -85,16 +85,16 @@ impl<'t, 's> Interpreter<'t, 's> {
         }
     }
 
-    pub(crate) fn run(mut self, template: &'t ErbTemplate) -> Result<String, ErbError> {
+    pub(crate) fn run(mut self, template: &'t ErbTemplate) -> Result<String, NativeRubyError> {
         match self.eval_body(&template.body) {
             Ok(_) => Ok(self.out),
             Err(interruption) => Err(self.failure(interruption)),
         }
     }
 
-    fn failure(&self, interruption: Interruption) -> ErbError {
+    fn failure(&self, interruption: Interruption) -> NativeRubyError {
         match interruption {
-            Interruption::Scope(error) => ErbError::Scope {
+            Interruption::Scope(error) => NativeRubyError::Scope {
                 error,
                 line: self.line,
             },
@@ -107,8 +107,8 @@ impl<'t, 's> Interpreter<'t, 's> {
         }
     }
 
-    fn not_native(&self, reason: String) -> ErbError {
-        ErbError::NotNative {
+    fn not_native(&self, reason: String) -> NativeRubyError {
+        NativeRubyError::NotNative {
             reason: NotNative {
                 reason,
                 line: self.line,

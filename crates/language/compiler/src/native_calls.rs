@@ -6,9 +6,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use erb::{ErbCallKind, ErbError, ErbScope, ErbScopeError, ErbTemplate};
 use evaluator::function::CallArguments;
 use evaluator::{EvalResult, EvalUnwind, Evaluator, VariableScope, raise};
+use native_ruby::{ErbTemplate, NativeRubyError, RubyCallKind, RubyScope, RubyScopeError};
 use pcore::Value;
 
 use crate::compilation::Compilation;
@@ -55,8 +55,8 @@ impl Compilation<'_> {
             };
             match template.render(&mut scope) {
                 Ok(text) => return Ok(text),
-                Err(ErbError::NotNative { .. }) => {}
-                Err(ErbError::Scope { error, .. }) => return Err(unwind_of(error)),
+                Err(NativeRubyError::NotNative { .. }) => {}
+                Err(NativeRubyError::Scope { error, .. }) => return Err(unwind_of(error)),
             }
         }
         self.render_erb(evaluator, call, source)
@@ -107,18 +107,18 @@ fn plain_name(name: &str) -> String {
 }
 
 /// The error that ended a rendering.
-fn unwind_of(error: ErbScopeError) -> Box<EvalUnwind> {
+fn unwind_of(error: RubyScopeError) -> Box<EvalUnwind> {
     match error {
-        ErbScopeError::Failed(payload) => match payload.downcast::<EvalUnwind>() {
+        RubyScopeError::Failed(payload) => match payload.downcast::<EvalUnwind>() {
             Ok(unwind) => unwind,
             Err(_) => evaluator::EvalError::without_location("the template failed").into(),
         },
-        ErbScopeError::NotNative(reason) => evaluator::EvalError::without_location(reason).into(),
+        RubyScopeError::NotNative(reason) => evaluator::EvalError::without_location(reason).into(),
     }
 }
 
-fn failed(unwind: Box<EvalUnwind>) -> ErbScopeError {
-    ErbScopeError::Failed(unwind as Box<dyn Any + Send>)
+fn failed(unwind: Box<EvalUnwind>) -> RubyScopeError {
+    RubyScopeError::Failed(unwind as Box<dyn Any + Send>)
 }
 
 /// The scope of the code that renders a template or calls a function.
@@ -145,8 +145,8 @@ impl TemplateScope<'_, '_, '_> {
     }
 }
 
-impl ErbScope for TemplateScope<'_, '_, '_> {
-    fn instance_variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError> {
+impl RubyScope for TemplateScope<'_, '_, '_> {
+    fn instance_variable(&mut self, name: &str) -> Result<Option<Value>, RubyScopeError> {
         let found = self.evaluator.variable_in(&self.scope, name);
         let found = found.transpose().map_err(failed)?;
         Ok(found
@@ -154,24 +154,24 @@ impl ErbScope for TemplateScope<'_, '_, '_> {
             .filter(|value| !value.is_undef()))
     }
 
-    fn variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError> {
+    fn variable(&mut self, name: &str) -> Result<Option<Value>, RubyScopeError> {
         let found = self.evaluator.variable_in(&self.scope, name);
         found.transpose().map_err(failed)
     }
 
-    fn has_variable(&mut self, name: &str) -> Result<bool, ErbScopeError> {
+    fn has_variable(&mut self, name: &str) -> Result<bool, RubyScopeError> {
         let found = self.variable(name)?;
         Ok(found.is_some_and(|value| !value.is_undef()))
     }
 
     fn call_function(
         &mut self,
-        kind: ErbCallKind,
+        kind: RubyCallKind,
         name: &str,
         arguments: &[Value],
-    ) -> Result<Option<Value>, ErbScopeError> {
+    ) -> Result<Option<Value>, RubyScopeError> {
         if !PURE_FUNCTIONS.contains(&name) {
-            let is_modern = kind == ErbCallKind::Modern;
+            let is_modern = kind == RubyCallKind::Modern;
             return Ok(is_modern
                 .then(|| self.call_native(name, arguments))
                 .flatten());

@@ -1,9 +1,9 @@
 //! A parsed template: [`ErbTemplate`].
 
-use crate::error::{ErbError, NotNative};
+use crate::error::{NativeRubyError, NotNative};
 use crate::interpreter::Interpreter;
 use crate::parser::Parser;
-use crate::scope::ErbScope;
+use crate::scope::RubyScope;
 use crate::source::RubySource;
 use crate::syntax::Body;
 
@@ -30,7 +30,7 @@ impl ErbTemplate {
     }
 
     /// Renders the template with the variables and functions of a scope.
-    pub fn render(&self, scope: &mut dyn ErbScope) -> Result<String, ErbError> {
+    pub fn render(&self, scope: &mut dyn RubyScope) -> Result<String, NativeRubyError> {
         Interpreter::new(self, scope).run(self)
     }
 }

@@ -3,9 +3,9 @@
 //! Invariant: each call of a method has its own variables and its own last match.
 
 use super::Interpreter;
-use crate::error::ErbError;
+use crate::error::NativeRubyError;
 use crate::function::RubyMethod;
-use crate::scope::ErbCallKind;
+use crate::scope::RubyCallKind;
 use crate::syntax::Expr;
 use crate::value::{Eval, Interruption, RubyValue, refuse};
 
@@ -15,7 +15,7 @@ impl<'t> Interpreter<'t, '_> {
         mut self,
         method: &str,
         arguments: &[pcore::Value],
-    ) -> Result<pcore::Value, ErbError> {
+    ) -> Result<pcore::Value, NativeRubyError> {
         let arguments = arguments.iter().map(RubyValue::of_scope).collect();
         let result = self.call_own(method, arguments);
         match result.and_then(|value| value.to_puppet()) {
@@ -70,7 +70,7 @@ impl<'t> Interpreter<'t, '_> {
         let Some((RubyValue::Str(name), arguments)) = arguments.split_first() else {
             return refuse("call_function in another form");
         };
-        self.call_scope(ErbCallKind::Modern, &name.get(), arguments)
+        self.call_scope(RubyCallKind::Modern, &name.get(), arguments)
     }
 
     /// Methods of the global scope.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Interpreter;
-use crate::scope::{ErbCallKind, ErbScopeError};
+use crate::scope::{RubyCallKind, RubyScopeError};
 use crate::syntax::Expr;
 use crate::value::{Eval, Interruption, RubyValue, refuse};
 
@@ -51,14 +51,14 @@ impl<'t> Interpreter<'t, '_> {
         let RubyValue::Array(arguments) = list else {
             return refuse("arguments that are no array");
         };
-        self.call_scope(ErbCallKind::Legacy, name, &arguments.get())
+        self.call_scope(RubyCallKind::Legacy, name, &arguments.get())
     }
 
     pub(super) fn modern_call(&mut self, name: &'t Expr, list: &'t Expr) -> Eval {
         let name = self.eval_name(name)?;
         match self.eval(list)? {
             RubyValue::Array(arguments) => {
-                self.call_scope(ErbCallKind::Modern, &name, &arguments.get())
+                self.call_scope(RubyCallKind::Modern, &name, &arguments.get())
             }
             other => refuse(format!("{} as the arguments of a function", other.kind())),
         }
@@ -66,7 +66,7 @@ impl<'t> Interpreter<'t, '_> {
 
     pub(super) fn call_scope(
         &mut self,
-        kind: ErbCallKind,
+        kind: RubyCallKind,
         name: &str,
         arguments: &[RubyValue],
     ) -> Eval {
@@ -92,9 +92,9 @@ impl<'t> Interpreter<'t, '_> {
     }
 }
 
-fn interruption(error: ErbScopeError) -> Interruption {
+fn interruption(error: RubyScopeError) -> Interruption {
     match error {
-        ErbScopeError::NotNative(reason) => Interruption::Refused(reason),
-        error @ ErbScopeError::Failed(_) => Interruption::Scope(error),
+        RubyScopeError::NotNative(reason) => Interruption::Refused(reason),
+        error @ RubyScopeError::Failed(_) => Interruption::Scope(error),
     }
 }

@@ -1,6 +1,6 @@
 //! Code that is left to Ruby, with its line and reason.
 
-use erb::{ErbError, ErbTemplate};
+use native_ruby::{ErbTemplate, NativeRubyError};
 
 use crate::entry::render;
 
@@ -49,34 +49,37 @@ fn the_first_construct_for_ruby_is_named() {
 #[test]
 fn failures_while_rendering_are_left_to_ruby() {
     struct Empty;
-    impl erb::ErbScope for Empty {
+    impl native_ruby::RubyScope for Empty {
         fn instance_variable(
             &mut self,
             _: &str,
-        ) -> Result<Option<pcore::Value>, erb::ErbScopeError> {
+        ) -> Result<Option<pcore::Value>, native_ruby::RubyScopeError> {
             Ok(None)
         }
-        fn variable(&mut self, _: &str) -> Result<Option<pcore::Value>, erb::ErbScopeError> {
+        fn variable(
+            &mut self,
+            _: &str,
+        ) -> Result<Option<pcore::Value>, native_ruby::RubyScopeError> {
             Ok(None)
         }
-        fn has_variable(&mut self, _: &str) -> Result<bool, erb::ErbScopeError> {
+        fn has_variable(&mut self, _: &str) -> Result<bool, native_ruby::RubyScopeError> {
             Ok(false)
         }
         fn call_function(
             &mut self,
-            _: erb::ErbCallKind,
+            _: native_ruby::RubyCallKind,
             name: &str,
             _: &[pcore::Value],
-        ) -> Result<Option<pcore::Value>, erb::ErbScopeError> {
+        ) -> Result<Option<pcore::Value>, native_ruby::RubyScopeError> {
             match name {
                 "known" => Ok(Some(1.into())),
-                _ => Err(erb::ErbScopeError::Failed(Box::new("failed"))),
+                _ => Err(native_ruby::RubyScopeError::Failed(Box::new("failed"))),
             }
         }
     }
     let run = |text: &str| ErbTemplate::parse(text).expect(text).render(&mut Empty);
     let error = run("x\n<% scope.function_known([]) %><%= @a.size %>").expect_err("nil.size");
-    let ErbError::NotNative { reason, calls } = error else {
+    let NativeRubyError::NotNative { reason, calls } = error else {
         panic!("{error}");
     };
     assert_eq!((reason.line, calls), (2, 1));
@@ -87,7 +90,10 @@ fn failures_while_rendering_are_left_to_ruby() {
         "{error}"
     );
     let error = run("\n<%= scope.call_function('f', []) %>").expect_err("a failure");
-    assert!(matches!(error, ErbError::Scope { line: 2, .. }), "{error}");
+    assert!(
+        matches!(error, NativeRubyError::Scope { line: 2, .. }),
+        "{error}"
+    );
 }
 
 #[test]

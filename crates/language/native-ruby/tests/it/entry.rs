@@ -1,31 +1,31 @@
 //! Invariant for fuzzing and property tests with arbitrary templates and functions: no panic, and no value
 //! of the scope and no argument is changed.
 
-use erb::{ErbCallKind, ErbScope, ErbScopeError, ErbTemplate, RubyFunction};
+use native_ruby::{ErbTemplate, RubyCallKind, RubyFunction, RubyScope, RubyScopeError};
 use pcore::{Hash, Type, Value};
 
 /// A scope in which every variable is the same.
 struct OneValue(Value);
 
-impl ErbScope for OneValue {
-    fn instance_variable(&mut self, _: &str) -> Result<Option<Value>, ErbScopeError> {
+impl RubyScope for OneValue {
+    fn instance_variable(&mut self, _: &str) -> Result<Option<Value>, RubyScopeError> {
         Ok(Some(self.0.clone()))
     }
 
-    fn variable(&mut self, _: &str) -> Result<Option<Value>, ErbScopeError> {
+    fn variable(&mut self, _: &str) -> Result<Option<Value>, RubyScopeError> {
         Ok(Some(self.0.clone()))
     }
 
-    fn has_variable(&mut self, _: &str) -> Result<bool, ErbScopeError> {
+    fn has_variable(&mut self, _: &str) -> Result<bool, RubyScopeError> {
         Ok(true)
     }
 
     fn call_function(
         &mut self,
-        _: ErbCallKind,
+        _: RubyCallKind,
         _: &str,
         arguments: &[Value],
-    ) -> Result<Option<Value>, ErbScopeError> {
+    ) -> Result<Option<Value>, RubyScopeError> {
         Ok(arguments.first().cloned())
     }
 }

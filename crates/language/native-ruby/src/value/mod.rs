@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use ruby_regex::Regex;
 
-use crate::scope::ErbScopeError;
+use crate::scope::RubyScopeError;
 use crate::syntax::ExceptionClass;
 
 pub(crate) use compare::exact_float;
@@ -41,7 +41,7 @@ pub(crate) enum Interruption {
     Raised(ExceptionClass, String),
     /// Ruby is needed.
     Refused(String),
-    Scope(ErbScopeError),
+    Scope(RubyScopeError),
 }
 
 #[derive(Debug, Clone)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use pcore::{Type, Value};
 
 use crate::defaults::TEMPLATE_MAX;
-use crate::error::{ErbError, NotNative};
+use crate::error::{NativeRubyError, NotNative};
 use crate::interpreter::Interpreter;
 use crate::parser::Parser;
-use crate::scope::ErbScope;
+use crate::scope::RubyScope;
 use crate::syntax::{Body, Expr, Slot};
 
 /// A function whose file is native. It is immutable and can be called by several threads.
@@ -129,7 +129,11 @@ impl RubyFunction {
 impl TypedRubyFunction {
     /// Calls the function without a block; `scope` is the global scope. A call whose arguments no dispatch
     /// takes, and a result of another type, is an error that Ruby reports.
-    pub fn call(&self, arguments: &[Value], scope: &mut dyn ErbScope) -> Result<Value, ErbError> {
+    pub fn call(
+        &self,
+        arguments: &[Value],
+        scope: &mut dyn RubyScope,
+    ) -> Result<Value, NativeRubyError> {
         let dispatches = self.function.dispatches.iter().zip(&self.types);
         let mut fitting = dispatches.filter(|(dispatch, types)| takes(dispatch, types, arguments));
         let Some((dispatch, types)) = fitting.next() else {
@@ -146,8 +150,8 @@ impl TypedRubyFunction {
     }
 }
 
-fn not_native(reason: &str) -> ErbError {
-    ErbError::NotNative {
+fn not_native(reason: &str) -> NativeRubyError {
+    NativeRubyError::NotNative {
         reason: NotNative {
             reason: reason.to_owned(),
             line: 1,

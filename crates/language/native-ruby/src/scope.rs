@@ -1,4 +1,4 @@
-//! Puppet's scope as templates see it. Main type: [`ErbScope`].
+//! Puppet's scope as templates see it. Main type: [`RubyScope`].
 
 use std::any::Any;
 use std::fmt;
@@ -6,31 +6,31 @@ use std::fmt;
 use pcore::Value;
 
 /// Variables and functions for a template.
-pub trait ErbScope {
+pub trait RubyScope {
     /// The variable that a template sees as `@name`: visible here, and not `undef`. Each character of its
     /// name other than letters, digits and `_` is `_` in `name`.
-    fn instance_variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError>;
+    fn instance_variable(&mut self, name: &str) -> Result<Option<Value>, RubyScopeError>;
 
     /// A variable by `scope['name']` or `scope.lookupvar('name')`. `None` leaves the template to Ruby,
     /// since a variable that does not exist fails there or is `nil`, depending on settings.
-    fn variable(&mut self, name: &str) -> Result<Option<Value>, ErbScopeError>;
+    fn variable(&mut self, name: &str) -> Result<Option<Value>, RubyScopeError>;
 
     /// True if a variable exists and is not `undef` (`has_variable?`).
-    fn has_variable(&mut self, name: &str) -> Result<bool, ErbScopeError>;
+    fn has_variable(&mut self, name: &str) -> Result<bool, RubyScopeError>;
 
     /// Calls a function. `None` leaves the template to Ruby: the function is not available, or not by the
     /// kind of the call.
     fn call_function(
         &mut self,
-        kind: ErbCallKind,
+        kind: RubyCallKind,
         name: &str,
         arguments: &[Value],
-    ) -> Result<Option<Value>, ErbScopeError>;
+    ) -> Result<Option<Value>, RubyScopeError>;
 }
 
 /// Form of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErbCallKind {
+pub enum RubyCallKind {
     /// `scope.function_name([…])`, which only 3.x functions have. The arguments are passed as they are.
     Legacy,
     /// `scope.call_function('name', […])`.
@@ -38,14 +38,14 @@ pub enum ErbCallKind {
 }
 
 /// Failure of a scope.
-pub enum ErbScopeError {
+pub enum RubyScopeError {
     /// Leaves the template to Ruby.
     NotNative(String),
     /// Ends the rendering with an error of the caller.
     Failed(Box<dyn Any + Send>),
 }
 
-impl fmt::Debug for ErbScopeError {
+impl fmt::Debug for RubyScopeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotNative(reason) => write!(f, "NotNative({reason:?})"),

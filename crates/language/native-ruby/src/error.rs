@@ -1,8 +1,8 @@
-//! Reasons for which a template is not rendered: [`NotNative`] and [`ErbError`].
+//! Reasons for which a template is not rendered: [`NotNative`] and [`NativeRubyError`].
 
 use std::fmt;
 
-use crate::scope::ErbScopeError;
+use crate::scope::RubyScopeError;
 
 /// Code that is not rendered natively. The template is one for Ruby.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +16,7 @@ pub struct NotNative {
 
 /// A template was not rendered.
 #[derive(thiserror::Error)]
-pub enum ErbError {
+pub enum NativeRubyError {
     /// Ruby has to render it. Functions that it called so far are called again.
     #[error("{reason} ({} functions were called)", calls)]
     NotNative {
@@ -26,10 +26,10 @@ pub enum ErbError {
     },
     /// The scope failed.
     #[error("line {line}: the scope failed")]
-    Scope { error: ErbScopeError, line: u32 },
+    Scope { error: RubyScopeError, line: u32 },
 }
 
-impl fmt::Debug for ErbError {
+impl fmt::Debug for NativeRubyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

@@ -1,7 +1,0 @@
-//! Tests of `erb`. That its texts are Ruby's is tested in `tests/oracles`.
-#![cfg(test)]
-
-mod bounds;
-mod entry;
-mod properties;
-mod refused;

@@ -34,7 +34,7 @@ impl RubyValue {
             Self::Nil => Value::Undef,
             Self::Bool(flag) => Value::Bool(*flag),
             Self::Int(number) => Value::Int(*number),
-            Self::Float(number) => Value::Float(*number),
+            Self::Float(number) if number.is_finite() => Value::Float(*number),
             Self::Str(text) => Value::Str(text.get()),
             Self::Symbol(text) if &**text == "default" => Value::Default,
             Self::Array(elements) => {
@@ -53,7 +53,7 @@ impl RubyValue {
                 hash.into()
             }
             Self::Foreign(value) => value.clone(),
-            other => return refuse(format!("{} as an argument of a function", other.kind())),
+            other => return refuse(format!("{} as a value of Puppet", other.kind())),
         })
     }
 }

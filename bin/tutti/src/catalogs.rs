@@ -1,11 +1,12 @@
 //! The compiler of catalogs of this server. Main function: [`start`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::catalogs::{CatalogSettings, Catalogs, EmbeddedExports, InventoryQueries, PuppetdbExports};
 use anyhow::{Context as _, Result};
 use classifier::Classifier;
+use code_settings::R10kSettings;
 use compiler::{ExportedResources, PuppetdbQueries};
 use environments::CodeReader;
 use inventory::Inventory;
@@ -44,7 +45,7 @@ pub(crate) fn start(
         }
     };
     let hidden_paths = HiddenPaths {
-        hidden: config.secret_paths(),
+        hidden: hidden_paths(config),
         except: vec![shipped_modules.clone()],
     };
     let queries = InventoryQueries::new(inventory.clone(), runtime);
@@ -69,6 +70,28 @@ pub(crate) fn start(
         puppetdb_queries: Some(Arc::new(queries) as Arc<dyn PuppetdbQueries>),
     };
     Ok(Catalogs::new(settings, code, classifier.clone()))
+}
+
+/// Files with secrets that the configuration names, and those that r10k's settings name now.
+fn hidden_paths(config: &Config) -> Vec<PathBuf> {
+    let mut paths = config.secret_paths();
+    if let Some(file) = &config.code.r10k_config {
+        match r10k_secret_files(file) {
+            Ok(files) => paths.extend(files),
+            Err(error) => tracing::warn!(
+                file = %file.display(),
+                error = format!("{error:#}"),
+                "private keys that this file names are not kept from the code of environments: restart the \
+                 server when the file can be read"
+            ),
+        }
+    }
+    paths
+}
+
+fn r10k_secret_files(file: &Path) -> Result<Vec<PathBuf>> {
+    let text = std::fs::read_to_string(file).context("cannot read it")?;
+    Ok(R10kSettings::parse(&text)?.git.secret_files())
 }
 
 /// Ruby workers, which have a user of their own if this process is root's, and cannot open the files with

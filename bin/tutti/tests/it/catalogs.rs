@@ -136,15 +136,17 @@ async fn code_cannot_read_the_keys_of_the_server() {
         "environment.conf",
         &format!("modulepath = modules:{root}\n"),
     );
-    let key = world.installation.data_dir().join("ca/ca_key.pem");
-    assert!(key.exists());
-    commit(
-        &control,
-        &format!("notify {{ file('{}'): }}", key.display()),
-    );
-    world.deploy().await;
-    let (code, output, errors) = tutti(&world, &compile).await;
-    assert_eq!((code, output.as_str()), (1, ""));
-    assert!(errors.contains("belongs to this server"), "{errors}");
+    let of_ca = world.installation.data_dir().join("ca/ca_key.pem");
+    // only r10k's settings name this one
+    let of_repository = world.root().join("keys/ssh/deploy.pem");
+    for key in [of_ca, of_repository] {
+        assert!(key.exists());
+        let manifest = format!("notify {{ file('{}'): }}", key.display());
+        commit(&control, &manifest);
+        world.deploy().await;
+        let (code, output, errors) = tutti(&world, &compile).await;
+        assert_eq!((code, output.as_str()), (1, ""));
+        assert!(errors.contains("belongs to this server"), "{errors}");
+    }
     world.stop().await;
 }

@@ -36,7 +36,11 @@ impl Control {
         control.git(&["init", "--quiet", "--initial-branch=production"]);
         let r10k = json!({"sources": {"main": {
             "remote": control.0, "basedir": installation.code_dir().join("environments"),
-        }}});
+        }}, "git": {"repositories": [
+            {"remote": "ssh://git@git.test/unused.git", "private_key": root.join("keys/ssh/deploy.pem")},
+        ]}});
+        std::fs::create_dir_all(root.join("keys/ssh")).unwrap();
+        std::fs::write(root.join("keys/ssh/deploy.pem"), "a private key\n").unwrap();
         std::fs::write(root.join("r10k.yaml"), r10k.to_string()).unwrap();
         std::fs::write(root.join("webhook-secret"), format!("{SECRET}\n")).unwrap();
         control

@@ -193,4 +193,29 @@ sources:
         let ttl = Some(Duration::from_secs(300));
         assert_eq!(of(&own), (Some("7".to_owned()), key, ttl));
     }
+
+    #[test]
+    fn all_files_with_secrets_are_known() {
+        let text = "
+sources:
+  main:
+    remote: 'https://git.example.com/main.git'
+    basedir: /etc/code
+    private_key: /etc/keys/main
+git:
+  private_key: /etc/keys/all
+  repositories:
+    - remote: 'https://git.example.com/a.git'
+      oauth_token: /etc/keys/token
+    - remote: 'https://github.com/b/b.git'
+      github_app_id: '1'
+      github_app_key: /etc/keys/app.pem
+";
+        let git = R10kSettings::parse(text).unwrap().git;
+        let mut files = git.secret_files();
+        files.sort();
+        let expected = ["all", "app.pem", "main", "token"];
+        let expected = expected.map(|it| std::path::Path::new("/etc/keys").join(it));
+        assert_eq!(files, expected);
+    }
 }

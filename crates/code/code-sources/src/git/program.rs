@@ -32,6 +32,15 @@ pub struct GitProgram {
     pub apps: GithubApps,
 }
 
+impl GitProgram {
+    /// Files with the private keys and tokens of all repositories.
+    pub fn secret_files(&self) -> Vec<PathBuf> {
+        let all = self.repositories.values().chain([&self.access]);
+        let files = all.flat_map(|it| [&it.private_key, &it.oauth_token, &it.github_app_key]);
+        files.flatten().cloned().collect()
+    }
+}
+
 /// One call of git.
 #[derive(Debug)]
 pub(crate) struct GitInvocation<'a> {

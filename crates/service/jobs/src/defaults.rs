@@ -172,6 +172,8 @@ pub const NODE_PARAMS_AT_ONCE: usize = 16;
 /// Such parameters of all nodes of a job, compressed, in memory and in the job's row: 2,500 nodes with
 /// catalogs of 250 KB, which have some 300 resources and shrink to a tenth.
 pub const NODE_PARAMS_TOTAL_BYTES: usize = 64 * 1_024 * 1_024;
+/// Such parameters of all unfinished jobs, in memory: eight jobs of the largest size.
+pub const NODE_PARAMS_ALL_BYTES: usize = 8 * NODE_PARAMS_TOTAL_BYTES;
 
 /// Age at which finished jobs are deleted, PE's `job_prune_days_threshold`.
 pub const PRUNE_AFTER: Duration = Duration::from_secs(30 * 24 * 3_600);

@@ -27,6 +27,7 @@ use crate::engine::{EngineCommand, EngineServices, JobEngine, PreparedJob};
 use crate::in_flight::PollSettings;
 use crate::metrics::JobMetrics;
 use crate::node_environments::find_outside_environment;
+use crate::node_params_budget::NodeParamsBudget;
 use crate::ping::{self, PingResult};
 use crate::plan_jobs::PlanJobs;
 use crate::prepare::JobPreparer;
@@ -133,6 +134,7 @@ impl Jobs {
         let before = presence_log::load_connected(&store).await?;
         let returning = Arc::new(ReturningNodes::new(before.clone(), Instant::now()));
         let running = Arc::<RunningJobs>::default();
+        let node_params = NodeParamsBudget::default();
         let mut engine = JobEngine::new(EngineServices {
             store: store.clone(),
             fabric: fabric.clone(),
@@ -157,6 +159,7 @@ impl Jobs {
             running: Arc::clone(&running),
             puppet_ends: over,
             withdrawals: withdrawals.clone(),
+            node_params: node_params.clone(),
             tracer: config.tracer.clone(),
             stopped: stopped.clone(),
             returning: Arc::clone(&returning),
@@ -207,6 +210,7 @@ impl Jobs {
             run_timeout: config.run_timeout,
             downloads: config.downloads.clone(),
             tracer: config.tracer.clone(),
+            node_params,
         };
         let shared = JobsHandleState {
             config,

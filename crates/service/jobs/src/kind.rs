@@ -16,6 +16,7 @@ use store::JobNumber;
 use crate::download::DownloadDirectory;
 use crate::file_server::StockParams;
 use crate::node_params::NodeParams;
+use crate::node_params_budget::NodeParamsBudget;
 use crate::outcome::{self, OutcomeContext, RunOutcome};
 use crate::over_ssh::OverSsh;
 use crate::program;
@@ -174,6 +175,16 @@ impl JobAction {
             node_params,
             ..self
         }
+    }
+
+    /// Counts the memory of the parameters of nodes that were stored before a restart.
+    pub(crate) fn with_counted_params(mut self, budget: &NodeParamsBudget) -> Self {
+        let params = std::mem::take(&mut self.node_params);
+        // it was read just now, so there is no other copy
+        if let Some(params) = Arc::into_inner(params) {
+            self.node_params = Arc::new(params.counted_in(budget));
+        }
+        self
     }
 
     pub(crate) fn with_over_ssh(self, over_ssh: OverSsh) -> Self {

@@ -28,6 +28,7 @@ mod metrics;
 mod native;
 mod node_environments;
 mod node_params;
+mod node_params_budget;
 mod outcome;
 mod over_ssh;
 mod ping;

@@ -23,8 +23,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::defaults::{NODE_PARAMS_AT_ONCE, NODE_PARAMS_BYTES, NODE_PARAMS_TOTAL_BYTES};
+use crate::defaults::{
+    NODE_PARAMS_ALL_BYTES, NODE_PARAMS_AT_ONCE, NODE_PARAMS_BYTES, NODE_PARAMS_TOTAL_BYTES,
+};
 use crate::kind::RUN_WITH;
+use crate::node_params_budget::{NodeParamsBudget, NodeParamsReservation};
 
 /// Parameters as JSON text, by name.
 pub type NodeParamTexts = BTreeMap<String, Box<RawValue>>;
@@ -51,30 +54,49 @@ pub trait OpenNodeParams: Send + Sync {
 }
 
 /// The parameters of the nodes of one job, by node. Compressed, since catalogs shrink to a tenth.
-#[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct NodeParams(HashMap<Certname, CompressedParams>);
+#[derive(Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct NodeParams {
+    by_node: HashMap<Certname, CompressedParams>,
+    /// Memory for them; `None` if they are not counted.
+    #[serde(skip)]
+    _reserved: Option<NodeParamsReservation>,
+}
 
 /// The parameters of a node as a gzip stream of JSON, in Base64 where they are stored.
 #[derive(Clone)]
 struct CompressedParams(Vec<u8>);
 
 /// The result of collecting parameters: they, and the errors of nodes that have none.
-#[derive(Default)]
 pub(crate) struct CollectedNodeParams {
     pub(crate) params: NodeParams,
     pub(crate) errors: HashMap<Certname, Value>,
     /// Files of modules that the parameters name.
     pub(crate) files: Vec<String>,
-    /// Bytes of all parameters, compressed.
-    total: usize,
+    /// Memory for all parameters, compressed.
+    reserved: NodeParamsReservation,
 }
 
 // === impl CollectedNodeParams ===
 
 impl CollectedNodeParams {
-    /// Asks a source for the parameters of these nodes, of several at once.
-    pub(crate) async fn collect(source: &dyn NodeParamsSource, nodes: &[Certname]) -> Self {
-        let mut collected = Self::default();
+    /// No parameters of any node.
+    pub(crate) fn none(budget: &NodeParamsBudget) -> Self {
+        Self {
+            params: NodeParams::default(),
+            errors: HashMap::new(),
+            files: Vec::new(),
+            reserved: budget.begin(),
+        }
+    }
+
+    /// Asks a source for the parameters of these nodes, of several at once. They take memory of `budget`.
+    pub(crate) async fn collect(
+        source: &dyn NodeParamsSource,
+        nodes: &[Certname],
+        budget: &NodeParamsBudget,
+    ) -> Self {
+        let mut collected = Self::none(budget);
         let source = match source.open().await {
             Ok(source) => source,
             Err(error) => {
@@ -92,14 +114,14 @@ impl CollectedNodeParams {
         while let Some(params) = found.next().await {
             collected.add(&nodes[answered], params);
             answered += 1;
-            if collected.total >= NODE_PARAMS_TOTAL_BYTES {
+            if collected.reserved.bytes() >= NODE_PARAMS_TOTAL_BYTES {
                 break;
             }
         }
         drop(found);
         collected.files = source.files();
         for node in nodes.iter().skip(answered) {
-            let error = no_space_error(collected.total);
+            let error = no_space_error(collected.reserved.bytes());
             collected.errors.insert(node.clone(), error);
         }
         collected
@@ -107,16 +129,28 @@ impl CollectedNodeParams {
 
     fn add(&mut self, node: &Certname, found: Result<CompressedParams, Value>) {
         let compressed = found.and_then(|compressed| {
-            let total = self.total + compressed.0.len();
-            if total > NODE_PARAMS_TOTAL_BYTES {
-                return Err(no_space_error(self.total));
+            let (total, bytes) = (self.reserved.bytes(), compressed.0.len());
+            if total + bytes > NODE_PARAMS_TOTAL_BYTES {
+                return Err(no_space_error(total));
             }
-            self.total = total;
-            Ok(compressed)
+            match self.reserved.grow(bytes) {
+                Ok(()) => Ok(compressed),
+                Err(held) => Err(no_space_for_jobs_error(held)),
+            }
         });
         match compressed {
-            Ok(params) => drop(self.params.0.insert(node.clone(), params)),
+            Ok(params) => drop(self.params.by_node.insert(node.clone(), params)),
             Err(error) => drop(self.errors.insert(node.clone(), error)),
+        }
+    }
+}
+
+impl CollectedNodeParams {
+    /// The parameters, with the memory that they take.
+    pub(crate) fn into_params(self) -> NodeParams {
+        NodeParams {
+            _reserved: Some(self.reserved),
+            ..self.params
         }
     }
 }
@@ -138,6 +172,15 @@ async fn compress_params(
 // === impl NodeParams ===
 
 impl NodeParams {
+    /// Counts the memory of parameters that were stored before a restart.
+    pub(crate) fn counted_in(self, budget: &NodeParamsBudget) -> Self {
+        let bytes = self.by_node.values().map(|params| params.0.len()).sum();
+        Self {
+            _reserved: Some(budget.count(bytes)),
+            ..self
+        }
+    }
+
     /// The parameters of a task action for this node; `None` if the node has none of its own.
     pub(crate) fn merge(
         &self,
@@ -145,7 +188,7 @@ impl NodeParams {
         action: &str,
         params: &RawValue,
     ) -> Result<Option<Box<RawValue>>, UnreadableNodeParams> {
-        let Some(own) = self.0.get(node) else {
+        let Some(own) = self.by_node.get(node) else {
             return Ok(None);
         };
         let own = own.to_texts().ok_or(UnreadableNodeParams)?;
@@ -217,6 +260,13 @@ fn no_space_error(total: usize) -> Value {
     ))
 }
 
+fn no_space_for_jobs_error(held: usize) -> Value {
+    too_large(&format!(
+        "the parameters of the nodes of all unfinished jobs have {held} bytes, compressed, and the server takes \
+         {NODE_PARAMS_ALL_BYTES} at the most: run it again when other jobs have ended"
+    ))
+}
+
 fn too_large(msg: &str) -> Value {
     json!({"kind": "tutti/parameters-too-large", "msg": msg, "details": {}})
 }
@@ -236,7 +286,7 @@ fn merge_into_input(own: &NodeParamTexts, params: &RawValue) -> Option<Box<RawVa
 /// Leaves out the values.
 impl fmt::Debug for NodeParams {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.by_node.keys()).finish()
     }
 }
 
@@ -285,7 +335,7 @@ mod tests {
         let nodes: Vec<Certname> = given.iter().map(|(name, _)| node(name)).collect();
         let results = given.iter().map(|(_, result)| result.clone());
         let source = FixedSource(nodes.iter().cloned().zip(results).collect());
-        CollectedNodeParams::collect(&source, &nodes).await
+        CollectedNodeParams::collect(&source, &nodes, &NodeParamsBudget::default()).await
     }
 
     #[tokio::test]
@@ -323,7 +373,8 @@ mod tests {
     async fn a_source_that_cannot_be_opened_is_the_error_of_all_nodes() {
         let nodes = [node("a"), node("b")];
         let source = FixedSource(HashMap::new());
-        let collected = CollectedNodeParams::collect(&source, &nodes).await;
+        let collected =
+            CollectedNodeParams::collect(&source, &nodes, &NodeParamsBudget::default()).await;
         let error = json!({"msg": "no code"});
         assert_eq!(
             collected.errors,
@@ -340,7 +391,7 @@ mod tests {
             collected.errors[&node("a")]["kind"],
             "tutti/parameters-too-large"
         );
-        assert!(collected.params.0.contains_key(&node("b")));
+        assert!(collected.params.by_node.contains_key(&node("b")));
     }
 
     #[test]
@@ -359,15 +410,42 @@ mod tests {
 
     #[test]
     fn all_parameters_together_have_a_limit() {
-        let mut collected = CollectedNodeParams {
-            total: NODE_PARAMS_TOTAL_BYTES - CompressedParams::of(&texts(&json!("x"))).0.len(),
-            ..CollectedNodeParams::default()
-        };
+        let mut collected = CollectedNodeParams::none(&NodeParamsBudget::default());
+        let one = CompressedParams::of(&texts(&json!("x"))).0.len();
+        collected
+            .reserved
+            .grow(NODE_PARAMS_TOTAL_BYTES - one)
+            .unwrap();
         for name in ["a", "b"] {
             collected.add(&node(name), Ok(CompressedParams::of(&texts(&json!("x")))));
         }
-        assert!(collected.params.0.contains_key(&node("a")));
+        assert!(collected.params.by_node.contains_key(&node("a")));
         let msg = collected.errors[&node("b")]["msg"].as_str().unwrap();
         assert!(msg.contains("fewer nodes"), "{msg}");
+    }
+
+    #[test]
+    fn the_parameters_of_all_jobs_together_have_a_limit() {
+        let budget = NodeParamsBudget::default();
+        let one = CompressedParams::of(&texts(&json!("x"))).0.len();
+        let others = budget.count(NODE_PARAMS_ALL_BYTES - one);
+        let add = |name: &str| {
+            let mut collected = CollectedNodeParams::none(&budget);
+            collected.add(&node(name), Ok(CompressedParams::of(&texts(&json!("x")))));
+            collected
+        };
+        let first = add("a");
+        assert!(first.errors.is_empty());
+        let second = add("b");
+        let msg = second.errors[&node("b")]["msg"].as_str().unwrap();
+        assert!(msg.contains("when other jobs have ended"), "{msg}");
+        // the job holds them until it ends, also after a restart
+        let stored = serde_json::to_string(&first.into_params()).unwrap();
+        assert!(add("c").errors.is_empty());
+        let stored: NodeParams = serde_json::from_str(&stored).unwrap();
+        let restored = stored.counted_in(&budget);
+        assert_eq!(add("d").errors.len(), 1);
+        drop((restored, others));
+        assert!(add("e").errors.is_empty());
     }
 }

@@ -11,6 +11,7 @@ use store::JobNumber;
 
 use crate::defaults::RUN_TIMEOUT;
 use crate::kind::{JobAction, JobKind};
+use crate::node_params_budget::NodeParamsBudget;
 use crate::over_ssh::OverSsh;
 use crate::trace::JobTrace;
 
@@ -62,6 +63,12 @@ impl JobDispatch {
     pub(super) fn over_ssh(&self) -> Arc<OverSsh> {
         let action = self.action.as_ref();
         action.map_or_else(Arc::default, |action| Arc::clone(&action.over_ssh))
+    }
+
+    /// Counts the memory of the parameters of nodes that were stored before a restart.
+    pub(super) fn with_counted_params(self, budget: &NodeParamsBudget) -> Self {
+        let action = self.action.map(|it| it.with_counted_params(budget));
+        Self { action, ..self }
     }
 
     /// Adds the job's number to the action, if the kind sends it to the node.

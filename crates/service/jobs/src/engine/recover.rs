@@ -80,6 +80,7 @@ impl JobEngine {
     ) {
         let key = self.new_key();
         let dispatch = JobDispatch::unseal(row.sealed.as_deref(), seal);
+        let dispatch = dispatch.with_counted_params(&self.deps.node_params);
         if dispatch.action.is_none() {
             tracing::error!(job = %row.job.number, "the job's parameters cannot be unsealed; its \
                 waiting runs will be errored, those in flight are still asked about");

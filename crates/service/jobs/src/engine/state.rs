@@ -32,6 +32,7 @@ use crate::in_flight::PollSettings;
 use crate::keys::{JobKey, RunKey};
 use crate::live::OutputTaken;
 use crate::metrics::JobMetrics;
+use crate::node_params_budget::NodeParamsBudget;
 use crate::outcome::RunOutcome;
 use crate::resolve::NodeResolver;
 use crate::returning_nodes::ReturningNodes;
@@ -63,6 +64,8 @@ pub(crate) struct EngineServices {
     /// Counts the jobs of Puppet runs that are over.
     pub(crate) puppet_ends: watch::Sender<u64>,
     pub(crate) withdrawals: WithdrawnJobs,
+    /// Memory for the parameters of single nodes.
+    pub(crate) node_params: NodeParamsBudget,
     pub(crate) tracer: Tracer,
     pub(crate) stopped: CancellationToken,
     /// Nodes that were connected before the start.

@@ -21,6 +21,7 @@ use telemetry::Tracer;
 use crate::defaults::RUN_TIMEOUT_MAX;
 use crate::engine::{JobDispatch, JobTarget, PreparedJob, to_stored_timeout};
 use crate::kind::JobAction;
+use crate::node_params_budget::NodeParamsBudget;
 use crate::refusal::RunJobError;
 use crate::resolve::NodeResolver;
 use crate::spec::{JobLimits, JobSpec, JobWork};
@@ -37,6 +38,8 @@ pub(crate) struct JobPreparer {
     /// As in [`JobsConfig`](crate::JobsConfig).
     pub(crate) downloads: Option<PathBuf>,
     pub(crate) tracer: Tracer,
+    /// Memory for the parameters of single nodes.
+    pub(crate) node_params: NodeParamsBudget,
 }
 
 /// The nodes of a job, the action for them, and the options as stored and shown.

@@ -49,11 +49,13 @@ impl JobPreparer {
         let options = shown_options(spec, task, &nodes, params, &sensitive);
         let native_action = self.prepare_native(task, native, &sensitive).await?;
         let has_task = native.is_none_or(NativeAction::has_task);
-        let collected = match &task.node_params {
-            Some(source) => CollectedNodeParams::collect(&**source, &nodes).await,
-            None => CollectedNodeParams::default(),
+        let budget = &self.node_params;
+        let mut collected = match &task.node_params {
+            Some(source) => CollectedNodeParams::collect(&**source, &nodes, budget).await,
+            None => CollectedNodeParams::none(budget),
         };
-        let code = self.add_files(task, code, collected.files).await?;
+        let files = std::mem::take(&mut collected.files);
+        let code = self.add_files(task, code, files).await?;
         let params = action::encode(&task_params(task, code, without_sample(task, valid)));
         // A target that cannot run it as another user must not run it at all.
         let action = match (native_action, task.run_as.clone()) {
@@ -70,7 +72,7 @@ impl JobPreparer {
             None => action,
         };
         let action = action.with_over_ssh(task.over_ssh.clone());
-        let mut errors = collected.errors;
+        let mut errors = std::mem::take(&mut collected.errors);
         let target = |certname: Certname| JobTarget {
             refusal: errors
                 .remove(&certname)
@@ -78,7 +80,11 @@ impl JobPreparer {
             certname,
         };
         let targets = nodes.into_iter().map(target).collect();
-        Ok((targets, action.with_node_params(collected.params), options))
+        Ok((
+            targets,
+            action.with_node_params(collected.into_params()),
+            options,
+        ))
     }
 
     /// Destination on the server for the files of a download.

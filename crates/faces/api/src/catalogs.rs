@@ -26,6 +26,7 @@ use crate::body::StrictBody;
 use crate::caller::ApiCaller;
 use crate::code::code_error;
 use crate::code_manager;
+use crate::credentials::RequestCredentials;
 use crate::defaults::CATALOG_RETRY_SECONDS;
 use crate::failure::ApiFailure;
 use crate::large_reply::large_reply;
@@ -34,6 +35,7 @@ use crate::near_names::with_near_names;
 pub(crate) async fn compile(
     State(api): State<SharedApiContext>,
     caller: ApiCaller,
+    pass: RequestCredentials,
     StrictBody(command): StrictBody<CatalogCompileCommand>,
 ) -> Result<Response, ApiFailure> {
     let certname = certname("node", &command.node)?;
@@ -55,7 +57,7 @@ pub(crate) async fn compile(
         code_id,
         facts: command.facts,
         origin: CompileOrigin {
-            caller: compile_caller(&caller),
+            caller: compile_caller(&caller, &pass),
             priority: CompilePriority::Foreground,
         },
         keep_exports: command.keep_exports,
@@ -69,6 +71,7 @@ pub(crate) async fn compile(
 pub(crate) async fn impact(
     State(api): State<SharedApiContext>,
     caller: ApiCaller,
+    pass: RequestCredentials,
     StrictBody(command): StrictBody<CodeImpactCommand>,
 ) -> Result<Json<CodeImpactReply>, ApiFailure> {
     if command.nodes.len() > IMPACT_NODES_MAX {
@@ -96,7 +99,7 @@ pub(crate) async fn impact(
             environment: after,
         },
         nodes,
-        caller: compile_caller(&caller),
+        caller: compile_caller(&caller, &pass),
     };
     let impact = match Box::pin(api.catalogs.impact(&request)).await {
         Ok(impact) => impact,
@@ -132,8 +135,10 @@ fn require_permission(
     Ok(api.access.authorize(&caller.0, permission)?)
 }
 
-fn compile_caller(caller: &ApiCaller) -> CompileCaller {
-    CompileCaller::User(caller.0.user_id.clone())
+/// The client whose part of the queue is used. Programs have one identity, and are told apart by their
+/// certificates.
+fn compile_caller(caller: &ApiCaller, pass: &RequestCredentials) -> CompileCaller {
+    CompileCaller::Client(pass.client_name(Some(caller)))
 }
 
 /// The code id of the version that begins with `digits`; `None` for the live version.

@@ -146,7 +146,7 @@ impl RequestCredentials {
         Ok(caller)
     }
 
-    /// The client whose memory budget the request uses.
+    /// The client whose budgets the request uses.
     pub(crate) fn client_name(&self, caller: Option<&ApiCaller>) -> String {
         let PresentedCredentials {
             token,

@@ -79,7 +79,7 @@ mod tests {
         assert!(third.as_mut().now_or_never().is_none(), "both are taken");
         let of_ben = places.acquire(&ben).now_or_never();
         assert!(of_ben.is_some_and(|place| place.is_some()));
-        let user = CompileCaller::User("ann".to_owned());
+        let user = CompileCaller::Client("ann".to_owned());
         let user = places.acquire(&user);
         assert!(user.now_or_never().is_some_and(|place| place.is_none()));
         drop(first);

@@ -20,8 +20,8 @@ pub enum CompilePriority {
 /// The client that a catalog is compiled for. Each has a part of the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum CompileCaller {
-    /// Id of a user or program that requested the catalog. One that waits for too many is refused.
-    User(String),
+    /// Name of a user or program that requested the catalog. One that waits for too many is refused.
+    Client(String),
     /// Id of the user who owns the plans whose blocks are compiled. They wait for one another.
     PlansOf(String),
 }

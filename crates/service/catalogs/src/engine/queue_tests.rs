@@ -23,7 +23,7 @@ fn queue(slots: usize) -> CompileQueue {
 /// A compilation of a user with this name.
 fn of(user: &str, priority: CompilePriority) -> CompileOrigin {
     CompileOrigin {
-        caller: CompileCaller::User(user.to_owned()),
+        caller: CompileCaller::Client(user.to_owned()),
         priority,
     }
 }

@@ -122,7 +122,7 @@ mod tests {
 
     fn origin(priority: CompilePriority) -> CompileOrigin {
         CompileOrigin {
-            caller: CompileCaller::User("ann".to_owned()),
+            caller: CompileCaller::Client("ann".to_owned()),
             priority,
         }
     }

@@ -147,7 +147,7 @@ pub(crate) fn request(certname: &str) -> CatalogRequest {
 }
 
 pub(crate) fn caller(user: &str) -> CompileCaller {
-    CompileCaller::User(user.to_owned())
+    CompileCaller::Client(user.to_owned())
 }
 
 /// Title and message of each resource of the type `Notify`.

@@ -4,14 +4,12 @@
 use api_types::Route;
 use http::StatusCode;
 use serde_json::{Value, json};
-use store::{GrantRow, NewUserRow};
 
 use crate::agents::Manner;
-use crate::doors::token;
 use crate::world::{Reply, World};
 
-const PLACE: &str = "/orchestrator/v1/scheduled_jobs/environment_jobs";
-const LATER: &str = "2100-01-01T10:00:00+02:00";
+pub(crate) const PLACE: &str = "/orchestrator/v1/scheduled_jobs/environment_jobs";
+pub(crate) const LATER: &str = "2100-01-01T10:00:00+02:00";
 
 /// A valid request for a route of scheduled jobs.
 pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
@@ -48,7 +46,7 @@ pub(crate) async fn prepare(world: &World) {
     }
 }
 
-fn body() -> Value {
+pub(crate) fn body() -> Value {
     json!({
         "type": "task",
         "input": {"name": "test", "parameters": {}, "scope": {"nodes": ["a"]}, "targets": [],
@@ -60,11 +58,11 @@ fn body() -> Value {
     })
 }
 
-async fn post(world: &World, body: Value) -> Reply {
+pub(crate) async fn post(world: &World, body: Value) -> Reply {
     world.post(PLACE, body.to_string()).await
 }
 
-async fn make(world: &World, body: Value) -> String {
+pub(crate) async fn make(world: &World, body: Value) -> String {
     let reply = post(world, body).await;
     assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
     let made = reply.json();
@@ -72,23 +70,23 @@ async fn make(world: &World, body: Value) -> String {
     name.to_owned()
 }
 
-async fn put(world: &World, id: &str, body: Value) -> Reply {
+pub(crate) async fn put(world: &World, id: &str, body: Value) -> Reply {
     let path = format!("{PLACE}/{id}");
     let request = world.request("PUT", &path, body.to_string());
     world.send(request).await
 }
 
-async fn shown(world: &World, id: &str) -> Value {
+pub(crate) async fn shown(world: &World, id: &str) -> Value {
     world.ok(&format!("{PLACE}/{id}")).await
 }
 
-fn with(key: &str, value: Value) -> Value {
+pub(crate) fn with(key: &str, value: Value) -> Value {
     let mut body = body();
     body[key] = value;
     body
 }
 
-fn with_input(key: &str, value: Value) -> Value {
+pub(crate) fn with_input(key: &str, value: Value) -> Value {
     let mut body = body();
     body["input"][key] = value;
     body
@@ -478,306 +476,6 @@ async fn a_slot_becomes_a_job_of_its_owner() {
     assert_eq!(job["options"]["scheduled-job-id"], 1);
 }
 
-fn plan_body(name: &str, parameters: Value) -> Value {
-    let mut plan = with("type", json!("plan"));
-    plan["input"] = json!({"name": name, "parameters": parameters});
-    plan
-}
-
-async fn plan_job(world: &World, now: &Value) -> Value {
-    let job = &now["last_run"]["job"];
-    let number = job["name"].as_i64().expect("a bare number");
-    let path = format!("/orchestrator/v1/plan_jobs/{number}");
-    assert_eq!(
-        job["id"],
-        format!("https://tutti.example.com:8143{path}"),
-        "{now}"
-    );
-    world.ok(&path).await
-}
-
-#[tokio::test]
-async fn a_slot_becomes_a_plan_job_of_its_owner() {
-    let world = World::new().await;
-    let parameters = json!({"targets": {"value": ["a"]}, "password": {"value": "CANARY"}});
-    let id = make(&world, plan_body("test::rollout", parameters)).await;
-    let input = shown(&world, &id).await["input"].clone();
-    assert_eq!(input["parameters"], json!({"targets": ["a"]}));
-    assert_eq!(input["sensitive_parameters"], json!(["password"]));
-    let now = world.start_soon(&id).await;
-    assert!(!now.to_string().contains("CANARY"));
-    let job = plan_job(&world, &now).await;
-    assert_eq!(job["owner"]["login"], "admin");
-    let options = &job["options"];
-    assert_eq!(options["plan_name"], "test::rollout");
-    assert_eq!(options["parameters"], json!({"targets": ["a"]}));
-    assert_eq!(options["sensitive"], json!(["password"]));
-    assert_eq!(options["scheduled_job_id"], 1);
-    assert_eq!(options["unattended"], true, "no person is there to answer");
-    let started = world.audited("scheduled_job_started").await;
-    assert!(
-        started.contains("plan_job") && !started.contains("CANARY"),
-        "{started}"
-    );
-}
-
-#[tokio::test]
-async fn a_plan_that_cannot_run_is_not_scheduled() {
-    let world = World::new().await;
-    let typed = |kind: &str| json!({"value": "nodes{}", "type": kind});
-    for (name, parameters, kind, words) in [
-        ("a::b", json!({}), "unknown-plan", "a::b"),
-        ("test::secret", json!({}), "validation-error", "is private"),
-        ("test::rollout", json!({}), "validation-error", "targets"),
-        (
-            "test::works",
-            json!({"nodes": {"value": ["a"]}, "colour": {"value": "red"}}),
-            "validation-error",
-            "colour",
-        ),
-        (
-            "test::works",
-            json!({"nodes": typed("application")}),
-            "validation-error",
-            "query",
-        ),
-    ] {
-        let refused = post(&world, plan_body(name, parameters)).await;
-        assert_eq!(
-            refused.kind(),
-            format!("puppetlabs.orchestrator/{kind}"),
-            "{}",
-            refused.text()
-        );
-        assert!(refused.text().contains(words), "{}", refused.text());
-    }
-    assert_eq!(world.ok(PLACE).await["items"], json!([]));
-}
-
-#[tokio::test]
-async fn a_scheduled_plan_needs_the_right_of_its_owner_at_that_moment() {
-    let world = World::new().await;
-    fred(&world).await;
-    let other = plan_body("test::fails", json!({}));
-    let refused = as_fred(&world, "POST", PLACE, other).await;
-    assert_eq!(refused.kind(), "puppetlabs.orchestrator/not-permitted");
-    let asks = || plan_body("test::asks", json!({}));
-    for _ in 0..2 {
-        let made = as_fred(&world, "POST", PLACE, asks()).await;
-        assert_eq!(made.status, StatusCode::OK, "{}", made.text());
-    }
-    let now = world.start_soon("1").await;
-    assert_eq!(plan_job(&world, &now).await["owner"]["login"], "fred");
-    let roles = world.store.roles().await.unwrap();
-    let runners = roles.iter().find(|role| role.display_name == "runners");
-    let mut runners = runners.unwrap().clone();
-    runners
-        .permissions
-        .retain(|grant| grant.object_type != "plans");
-    world.store.put_role(runners).await.unwrap();
-    let lost = world.start_soon("2").await;
-    let told = &lost["last_run"]["job"]["submission_error"];
-    assert_eq!(
-        told["kind"], "puppetlabs.orchestrator/not-permitted",
-        "{lost}"
-    );
-    let jobs = world.ok("/orchestrator/v1/plan_jobs").await;
-    assert_eq!(jobs["pagination"]["total"], 1);
-}
-
-const RITA: &str = "00000000-0000-4000-8000-000000041ca0";
-const FRED: &str = "00000000-0000-4000-8000-0000000f4ed5";
-
-/// Creates the user Fred, who may view and run the task `test`.
-async fn fred(world: &World) -> String {
-    let user = NewUserRow {
-        id: FRED.to_owned(),
-        login: "fred".to_owned(),
-        display_name: String::new(),
-        email: String::new(),
-        password_hash: None,
-        is_superuser: false,
-        is_remote: false,
-        created_ms: 0,
-    };
-    world.store.insert_user(user).await.unwrap();
-    token(world, "freds", FRED, i64::MAX).await;
-    let admin = world.store.user_by_login("admin").await.unwrap().unwrap();
-    let admin = world.state.access.load_identity(&admin.id).await.unwrap();
-    let spec = rbac::RoleSpec {
-        display_name: "runners".to_owned(),
-        permissions: vec![
-            rbac::PermissionGrant::new("orchestrator", "view", "*"),
-            rbac::PermissionGrant::new("tasks", "run", "test"),
-            rbac::PermissionGrant::new("plans", "run", "test::asks"),
-        ],
-        user_ids: vec![FRED.to_owned()],
-        ..rbac::RoleSpec::default()
-    };
-    world.state.access.create_role(&admin, spec).await.unwrap();
-    FRED.to_owned()
-}
-
-async fn as_fred(world: &World, method: &str, path: &str, body: Value) -> Reply {
-    let mut request = world.request(method, path, body.to_string());
-    let token = http::HeaderValue::from_static("freds");
-    request.headers_mut().insert("X-Authentication", token);
-    world.send(request).await
-}
-
-/// A3, A4: a scheduled job runs nothing that its owner may not run now, and not with the
-/// permissions of another user.
-#[tokio::test]
-async fn the_clock_lends_nobody_a_right() {
-    let world = World::new().await;
-    fred(&world).await;
-    let own = as_fred(&world, "POST", PLACE, body()).await;
-    assert_eq!(own.status, StatusCode::OK, "{}", own.text());
-    let not_permitted = "puppetlabs.orchestrator/not-permitted";
-    let other = as_fred(
-        &world,
-        "POST",
-        PLACE,
-        with_input("name", json!("test::typed")),
-    )
-    .await;
-    assert_eq!(other.kind(), not_permitted);
-    let mut deploy = with("type", json!("deploy"));
-    deploy["input"] = json!({"scope": {"nodes": ["a"]}});
-    assert_eq!(
-        as_fred(&world, "POST", PLACE, deploy).await.kind(),
-        not_permitted
-    );
-    let query = with_input("scope", json!({"query": "nodes {}"}));
-    let refused = as_fred(&world, "POST", PLACE, query).await;
-    assert_eq!(refused.kind(), "puppetlabs.orchestrator/query-error");
-    // A scheduled job of the administrator: Fred can neither edit nor delete it.
-    let id = make(&world, body()).await;
-    let path = format!("{PLACE}/{id}");
-    for change in [json!({"description": "mine"}), json!({"enabled": false})] {
-        assert_eq!(
-            as_fred(&world, "PUT", &path, change).await.kind(),
-            not_permitted
-        );
-    }
-    let old = format!("/orchestrator/v1/scheduled_jobs/{id}");
-    assert_eq!(
-        as_fred(&world, "DELETE", &old, json!(null)).await.kind(),
-        not_permitted
-    );
-    // The administrator may delete Fred's scheduled job, but not edit it: it runs with Fred's
-    // permissions.
-    let edit = put(&world, "1", json!({"description": "x"})).await;
-    assert_eq!(edit.kind(), not_permitted);
-    assert_eq!(
-        put(&world, "1", json!({"enabled": false})).await.status,
-        StatusCode::OK
-    );
-}
-
-#[tokio::test]
-async fn an_owner_who_lost_the_right_or_is_revoked_gets_an_error_and_no_run() {
-    let world = World::new().await;
-    fred(&world).await;
-    for _ in 0..2 {
-        let made = as_fred(&world, "POST", PLACE, body()).await;
-        assert_eq!(made.status, StatusCode::OK, "{}", made.text());
-    }
-    let role = world.store.roles().await.unwrap();
-    let role = role
-        .iter()
-        .find(|role| role.display_name == "runners")
-        .unwrap();
-    let left = vec![GrantRow {
-        object_type: "orchestrator".to_owned(),
-        action: "view".to_owned(),
-        instance: "*".to_owned(),
-    }];
-    let mut changed = role.clone();
-    changed.permissions = left;
-    world.store.put_role(changed).await.unwrap();
-    let lost = world.start_soon("1").await;
-    let told = &lost["last_run"]["job"]["submission_error"];
-    assert_eq!(
-        told["kind"], "puppetlabs.orchestrator/not-permitted",
-        "{lost}"
-    );
-    let revoked = store::UserChange {
-        is_revoked: Some(true),
-        ..store::UserChange::default()
-    };
-    world.store.update_user(FRED, revoked).await.unwrap();
-    let gone = world.start_soon("2").await;
-    let told = &gone["last_run"]["job"]["submission_error"];
-    assert!(
-        told["msg"].as_str().unwrap().contains("is revoked"),
-        "{gone}"
-    );
-    assert_eq!(
-        world.ok("/orchestrator/v1/jobs").await["pagination"]["total"],
-        0
-    );
-}
-
-#[tokio::test]
-async fn the_clock_starts_nothing_for_who_is_gone_from_his_directory() {
-    let world = World::new().await;
-    let remote = NewUserRow {
-        id: RITA.to_owned(),
-        login: "rita".to_owned(),
-        display_name: String::new(),
-        email: String::new(),
-        password_hash: None,
-        // The permissions of this user are not the reason for the refusal.
-        is_superuser: true,
-        is_remote: true,
-        created_ms: 0,
-    };
-    world.store.insert_user(remote).await.unwrap();
-    let origin = store::UserOrigin {
-        origin: "ldap:one".to_owned(),
-        subject: "rita".to_owned(),
-    };
-    let (store, access) = (&world.store, &world.state.access);
-    store.set_user_origin(RITA, &origin, 0).await.unwrap();
-    // A user without a token and without a scheduled job is not looked up in the directory.
-    let due = async || {
-        let due = access.due_remote_users("ldap:one", std::time::Duration::ZERO, 10);
-        due.await.unwrap()
-    };
-    assert_eq!(due().await, []);
-    token(&world, "ritas", RITA, i64::MAX).await;
-    for _ in 0..2 {
-        let mut request = world.request("POST", PLACE, body().to_string());
-        let shown = http::HeaderValue::from_static("ritas");
-        request.headers_mut().insert("X-Authentication", shown);
-        let made = world.send(request).await;
-        assert_eq!(made.status, StatusCode::OK, "{}", made.text());
-    }
-    store.revoke_tokens_of(RITA, None, 0).await.unwrap();
-    let asked = due().await;
-    assert_eq!(asked.len(), 1, "for her schedules");
-    access.revoke_remote_user(&asked[0]).await.unwrap();
-    let gone = world.start_soon("1").await;
-    let told = &gone["last_run"]["job"]["submission_error"];
-    assert!(
-        told["msg"].as_str().unwrap().contains("directory any more"),
-        "{gone}"
-    );
-    // The user is in the directory again, without a login in between.
-    let back = rbac::RemoteUser {
-        origin: origin.origin,
-        subject: origin.subject,
-        login: "rita".to_owned(),
-        ..rbac::RemoteUser::default()
-    };
-    let stays = access.confirm_remote_user(&asked[0], back);
-    Box::pin(stays).await.unwrap();
-    let back = world.start_soon("2").await;
-    let told = &back["last_run"]["job"]["submission_error"];
-    assert_eq!(*told, Value::Null, "{back}");
-}
-
 #[tokio::test]
 async fn what_the_clock_does_is_in_the_audit() {
     let world = World::new().await;
@@ -790,7 +488,7 @@ async fn what_the_clock_does_is_in_the_audit() {
 
 impl World {
     /// Waits for the audit entry of this action, and returns it.
-    async fn audited(&self, action: &str) -> String {
+    pub(crate) async fn audited(&self, action: &str) -> String {
         let waiting = async {
             loop {
                 let rows = self.store.audit_entries(1, 1_000).await.unwrap();
@@ -807,7 +505,7 @@ impl World {
     }
 
     /// Makes a scheduled job start at once; returns it when it has started.
-    async fn start_soon(&self, id: &str) -> Value {
+    pub(crate) async fn start_soon(&self, id: &str) -> Value {
         let number: i64 = id.parse().expect("a number");
         let row = self.store.schedule(number).await.unwrap().unwrap();
         let now_ms = jiff::Timestamp::now().as_millisecond();

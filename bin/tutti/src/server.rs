@@ -14,7 +14,7 @@ use fabric::Fabric;
 use jobs::{BootClock, Jobs, JobsConfig};
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
-use pki::{ClientAuth, ServerTls};
+use pki::{CertificateAuthority, ClientAuth, PrivilegedNames, ServerTls};
 use store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -26,18 +26,7 @@ use crate::{ca, services};
 pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let data_dir = config.data_dir.display().to_string();
     std::fs::create_dir_all(&config.data_dir).with_context(|| format!("cannot make {data_dir}"))?;
-    let authority = match config.ca.enabled {
-        true => Some(ca::open_or_init(&config)?),
-        false => None,
-    };
-    if let Some(authority) = &authority {
-        ca::ensure_own_certificate(&config, authority)?;
-    }
-    let privileged_names = crate::privileged_names::registry(&config)?;
-    let authority = authority.map(|it| it.with_privileged_names(Arc::clone(&privileged_names)));
-    // Before any listener: a name with rights must not be issued on request.
-    let autosign = puppet_api::AutosignPolicy::from_patterns(&config.ca.autosign)?;
-    autosign.check(&privileged_names)?;
+    let issuing = CertificateIssuing::open(&config)?;
     config.warn_without_revocation();
     let tls = Arc::new(ServerTls::load(config.tls_files(), ClientAuth::Optional)?);
     let background = TaskTracker::new();
@@ -46,7 +35,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
 
     let traces = crate::telemetry_export::start(&config.telemetry).await;
     let info = api::ServerInfo {
-        privileged_names,
+        privileged_names: Arc::clone(&issuing.privileged_names),
         tracer: traces.tracer(),
         stopping: stop.clone(),
         ..server_info(&config)
@@ -62,14 +51,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     );
     let classes = crate::classifier::read_classes(&config, &engines.api.classifier)?;
     let faces = TaskTracker::new();
-    if let Some(authority) = authority {
-        let audit = engines.api.audit.clone();
-        engines.api.certificates = Some(api::ServerAuthority {
-            service: puppet_api::CaService::new(authority, autosign, audit)?,
-            tls: Arc::clone(&tls),
-            revocation_wait: api::defaults::REVOCATION_WAIT,
-        });
-    }
+    engines.api.certificates = issuing.start(engines.api.audit.clone(), &tls)?;
     let api = api::router(engines.api.clone());
     let api = serve(config.api.listen, api, &tls, &faces, &stop)?;
     let mut listening = format!("API on {api}");
@@ -83,12 +65,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     }
     services::notify_ready(&listening);
 
-    let lost = tokio::select! {
-        () = stop.cancelled() => None,
-        error = engines.api.store.ended() => Some(engine_ended_error("database", error)),
-        error = engines.api.jobs.wait_until_lost() => Some(engine_ended_error("job engine", error)),
-        error = engines.api.plans.wait_until_lost() => Some(engine_ended_error("plan engine", error)),
-    };
+    let lost = engines.wait_until_lost(&stop).await;
     stop.cancel();
     services::notify_stopping();
     // First: a launch needs everything else.
@@ -106,24 +83,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     if let Some(classes) = classes {
         classes.shutdown().await;
     }
-    if let Some(code_manager) = &engines.api.code_manager {
-        code_manager.shutdown().await;
-    }
-    // Before the jobs, which the plans create.
-    engines.api.plans.shutdown().await;
-    engines.api.jobs.shutdown().await;
-    engines.ssh.shutdown().await;
-    // After the plans and the API, which request catalogs.
-    engines.api.catalogs.shutdown().await;
-    // After the jobs, so that their last events are sent if possible.
-    engines.api.webhooks.shutdown().await;
-    if let Some(broker) = broker {
-        broker.shutdown().await;
-    }
-    engines.recheck.shutdown().await;
-    engines.api.access.shutdown().await;
-    engines.api.audit.shutdown().await;
-    engines.api.store.close().await;
+    engines.shutdown(broker).await;
     // Last: all engines above may have produced spans.
     traces.shutdown().await;
     stop_background.cancel();
@@ -139,6 +99,55 @@ fn engine_ended_error(
     error: impl std::error::Error + Send + Sync + 'static,
 ) -> anyhow::Error {
     anyhow::Error::new(error).context(format!("the server ended because its {what} did"))
+}
+
+/// What the server issues certificates with.
+struct CertificateIssuing {
+    /// `None` if another server has the CA.
+    authority: Option<CertificateAuthority>,
+    privileged_names: Arc<PrivilegedNames>,
+    autosign: puppet_api::AutosignPolicy,
+}
+
+// === impl CertificateIssuing ===
+
+impl CertificateIssuing {
+    /// Opens the CA, and issues the server's own certificate if there is none. To be called before any
+    /// listener: a name with rights must not be issued on request.
+    fn open(config: &Config) -> Result<Self> {
+        let authority = match config.ca.enabled {
+            true => Some(ca::open_or_init(config)?),
+            false => None,
+        };
+        if let Some(authority) = &authority {
+            ca::ensure_own_certificate(config, authority)?;
+        }
+        let privileged_names = crate::privileged_names::registry(config)?;
+        let authority = authority.map(|it| it.with_privileged_names(Arc::clone(&privileged_names)));
+        let autosign = puppet_api::AutosignPolicy::from_patterns(&config.ca.autosign)?;
+        autosign.check(&privileged_names)?;
+        Ok(Self {
+            authority,
+            privileged_names,
+            autosign,
+        })
+    }
+
+    /// The CA for the APIs.
+    fn start(
+        self,
+        audit: audit::Audit,
+        tls: &Arc<ServerTls>,
+    ) -> Result<Option<api::ServerAuthority>> {
+        let Some(authority) = self.authority else {
+            return Ok(None);
+        };
+        Ok(Some(api::ServerAuthority {
+            service: puppet_api::CaService::new(authority, self.autosign, audit)?,
+            tls: Arc::clone(tls),
+            revocation_wait: api::defaults::REVOCATION_WAIT,
+        }))
+    }
 }
 
 /// The engines of the server.
@@ -254,6 +263,38 @@ impl ServerEngines {
             recheck,
             ssh,
         })
+    }
+
+    /// Waits until `stop` is cancelled, or returns the error of an engine that ended before.
+    async fn wait_until_lost(&self, stop: &CancellationToken) -> Option<anyhow::Error> {
+        tokio::select! {
+            () = stop.cancelled() => None,
+            error = self.api.store.ended() => Some(engine_ended_error("database", error)),
+            error = self.api.jobs.wait_until_lost() => Some(engine_ended_error("job engine", error)),
+            error = self.api.plans.wait_until_lost() => Some(engine_ended_error("plan engine", error)),
+        }
+    }
+
+    /// Ends the engines in the order in which they use each other. No API uses them any more.
+    async fn shutdown(self, broker: Option<BrokerHandle>) {
+        if let Some(code_manager) = &self.api.code_manager {
+            code_manager.shutdown().await;
+        }
+        // Before the jobs, which the plans create.
+        self.api.plans.shutdown().await;
+        self.api.jobs.shutdown().await;
+        self.ssh.shutdown().await;
+        // After the plans and the API, which request catalogs.
+        self.api.catalogs.shutdown().await;
+        // After the jobs, so that their last events are sent if possible.
+        self.api.webhooks.shutdown().await;
+        if let Some(broker) = broker {
+            broker.shutdown().await;
+        }
+        self.recheck.shutdown().await;
+        self.api.access.shutdown().await;
+        self.api.audit.shutdown().await;
+        self.api.store.close().await;
     }
 
     fn puppet_api_state(&self) -> puppet_api::PuppetApiState {

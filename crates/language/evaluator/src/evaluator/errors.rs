@@ -135,7 +135,10 @@ fn nesting(elements: &[Value]) -> u32 {
         }
         inner = match value {
             Value::Array(elements) => outermost(elements.iter()),
-            Value::Hash(entries) => outermost(entries.values()),
+            Value::Hash(entries) => {
+                outermost(entries.values()).or_else(|| outermost(entries.keys()))
+            }
+            Value::Sensitive(inner) => outermost(std::iter::once(&**inner)),
             _ => None,
         };
     }
@@ -146,6 +149,7 @@ fn outermost<'a>(mut elements: impl DoubleEndedIterator<Item = &'a Value>) -> Op
     let holds = |value: &&Value| match value {
         Value::Array(elements) => !elements.is_empty(),
         Value::Hash(entries) => !entries.is_empty(),
+        Value::Sensitive(_) => true,
         _ => false,
     };
     let first = elements.next()?;

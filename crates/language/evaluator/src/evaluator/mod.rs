@@ -322,6 +322,7 @@ impl Evaluator<'_> {
             let key = self.eval(cx, *key)?;
             let value = self.eval(cx, *value)?;
             self.check_nesting(cx, at, std::slice::from_ref(&value))?;
+            self.check_nesting(cx, at, std::slice::from_ref(&key))?;
             if self.looks_ahead && key.has_unknown() {
                 unknown.push(key.clone());
             }

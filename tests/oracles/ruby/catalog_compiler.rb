@@ -123,11 +123,30 @@ def node_of(question, environment)
   node
 end
 
+# The resources of a server whose setting rich_data is off: with the warnings of strict = warning, and the
+# error of strict = error, if there is one.
+def plain_resources(catalog, logged)
+  before = logged.size
+  Puppet.override(rich_data: false) do
+    Puppet[:strict] = :warning
+    answer = { resources: JSON.parse(catalog.render('json'))['resources'] }
+    answer[:warnings] = log_lines(logged.pop(logged.size - before), nil)
+    Puppet[:strict] = :error
+    begin
+      catalog.render('json')
+    rescue StandardError => e
+      answer[:error] = e.message
+    end
+    logged.pop(logged.size - before)
+    answer
+  end
+end
+
 # What an agent gets, and the exported resources, which go to PuppetDB.
-def documents(catalog, plain)
+def documents(catalog, plain, logged)
   for_agent = catalog.filter(&:virtual?)
   answer = { catalog: JSON.parse(for_agent.render('rich_data_json')) }
-  answer[:plain] = JSON.parse(for_agent.render('json'))['resources'] if plain
+  answer[:plain] = plain_resources(for_agent, logged) if plain
   exported = JSON.parse(catalog.render('rich_data_json'))['resources'].select { |it| it['exported'] }
   answer[:exported] = exported unless exported.empty?
   answer
@@ -164,7 +183,7 @@ def compile_case(question)
     Puppet.override(current_environment: environment) do
       begin
         node = node_of(question, environment)
-        documents(Puppet::Parser::Compiler.compile(node), question['plain'])
+        documents(Puppet::Parser::Compiler.compile(node), question['plain'], logged)
       rescue StandardError, SystemStackError => e
         refusal(e)
       end

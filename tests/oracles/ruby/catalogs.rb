@@ -2,7 +2,7 @@
 #
 # Reads a JSON list of {"root", "certname", "facts", "server_facts", "trusted", "classes", "parameters",
 # "plain", "exports"} from standard input (see catalog_compiler.rb); answers a list with one of these for each:
-#   {"catalog": document, "plain": its resources as plain JSON, "exported": [resource, ..], "logs": [..]}
+#   {"catalog": document, "plain": {"resources": .., "warnings": [..], "error": ..} without rich data, "exported": [resource, ..], "logs": [..]}
 #   {"error": message, "code": issue or null, "file": .., "line": .., "column": .., "logs": [..]}
 require_relative 'catalog_compiler'
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use anyhow::{Context as _, Result, bail};
 use catalogs::{CompilerOptions, EnvironmentOnDisk};
 use compiler::{
-    ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm, ExportSearch,
-    ExportSearchError, ExportedResource, ExportedResources,
+    CatalogDocument, ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm, ExportSearch,
+    ExportSearchError, ExportedResource, ExportedResources, PlainCatalog, PlainConversion,
 };
 use pcore::{Hash, Value};
 use ruby_workers::{HiddenPaths, RubyWorkerSettings, RubyWorkers};
@@ -41,7 +41,7 @@ pub fn compile_case(case: &CatalogCase) -> Result<CatalogAnswer> {
                 "exported": document.exported_resources(DocumentForm::Rich)?,
             });
             if case.is_plain {
-                answer["plain"] = document.to_json(DocumentForm::Rich)?["resources"].take();
+                answer["plain"] = plain_resources(document)?;
             }
             answer
         }
@@ -50,6 +50,25 @@ pub fn compile_case(case: &CatalogCase) -> Result<CatalogAnswer> {
     let mut answer = CatalogAnswer::from_json(&with_fixed_paths(&answer, root));
     answer.logs = None;
     Ok(answer)
+}
+
+/// The resources without rich data, as `ruby/catalogs.rb` answers them.
+fn plain_resources(document: &CatalogDocument) -> Result<Json> {
+    let PlainCatalog {
+        mut document,
+        conversions,
+    } = document.to_plain_json()?;
+    let warning = |conversion: &PlainConversion| {
+        let place = conversion.place.trim_start_matches("(file: ");
+        let place = place.trim_end_matches(')').replace(", line: ", ":");
+        format!("warning Puppet: {} ({place})", conversion.message)
+    };
+    let warnings: Vec<String> = conversions.iter().map(warning).collect();
+    let mut plain = json!({ "resources": document["resources"].take(), "warnings": warnings });
+    if let Some(first) = conversions.first() {
+        plain["error"] = json!(first.as_error());
+    }
+    Ok(plain)
 }
 
 /// Compiles classes in one environment, which has all modules.

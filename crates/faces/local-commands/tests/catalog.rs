@@ -1,4 +1,5 @@
-//! Output and exit codes of `tutti catalog impact`, and refusals of `tutti catalog shadow`.
+//! Output and exit codes of `tutti catalog impact` and `tutti catalog compile`, and refusals of
+//! `tutti catalog shadow`.
 
 use clap::Parser as _;
 
@@ -66,6 +67,37 @@ impl Site {
         let code = run(&line.command);
         (code, captured())
     }
+}
+
+/// Exit code and output of `tutti catalog compile n` with a site manifest.
+fn compile(manifest: &str, arguments: &[&str]) -> (u8, String) {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(directory.path().join("manifests")).expect("a directory");
+    std::fs::write(directory.path().join("manifests/site.pp"), manifest).expect("a manifest");
+    let directory = directory.path().display().to_string();
+    let mut line = vec!["catalog", "compile", "n", "--no-ruby", "--code-dir"];
+    line.push(&directory);
+    line.extend(arguments);
+    let line = Line::parse_from(line);
+    capture();
+    let code = run(&line.command).expect("an exit code");
+    (code, captured())
+}
+
+#[test]
+fn a_catalog_without_rich_data_has_no_value_that_needs_it() {
+    let plain = ["--no-rich-data", "--format", "json"];
+    let (code, printed) = compile("notify { 'n': message => Sensitive([1, 'a']) }", &plain);
+    assert_eq!(code, 0);
+    let document: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+    let resources = document["resources"].as_array().expect("a list");
+    let notify = resources.iter().find(|it| it["type"] == "Notify");
+    let notify = notify.expect("the resource");
+    assert_eq!(notify["parameters"]["message"], serde_json::json!([1, "a"]));
+
+    let rich = "notify { 'n': message => Deferred('f') }";
+    assert_eq!(compile(rich, &[]).0, 0);
+    assert_eq!(compile(rich, &plain), (1, String::new()));
 }
 
 #[test]

@@ -60,3 +60,6 @@ pub const MISSING_NAMES_BYTES_MAX: usize = 16 << 20;
 /// Functions in Ruby that call each other natively: each takes up to 1 MB of the stack of 64 MB in unoptimised
 /// builds.
 pub(crate) const NATIVE_CALLS_MAX: usize = 4;
+
+/// Bytes of the path of a value in a message about it: hundreds of levels with short keys.
+pub const PATH_BYTES_MAX: usize = 4 << 10;

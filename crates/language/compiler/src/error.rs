@@ -50,7 +50,7 @@ fn clipped(error: &EvalError) -> Cow<'_, EvalError> {
     })
 }
 
-fn clip(message: &str) -> &str {
+pub(crate) fn clip(message: &str) -> &str {
     &message[..message.floor_char_boundary(MESSAGE_BYTES_MAX)]
 }
 

@@ -6,7 +6,8 @@ use pcore::Value;
 use syntax::ast::{AssignOp, BinaryOp, EdgeOp, Expr, UnaryOp};
 
 /// `a String`, `an '+' expression`.
-pub(crate) fn a_an(text: &str) -> String {
+#[must_use]
+pub fn a_an(text: &str) -> String {
     format!("{} {text}", article(text))
 }
 

@@ -10,7 +10,7 @@ use pcore::{Hash, Value};
 use crate::Evaluator;
 use crate::defaults::VALUE_BYTES_MAX;
 use crate::error::EvalResult;
-pub use crate::label::ruby_class as class_name;
+pub use crate::label::{a_an, ruby_class as class_name};
 
 /// Writes a value as in an interpolated string.
 pub(crate) fn interpolate(value: &Value, into: &mut dyn Write) -> fmt::Result {

@@ -15,7 +15,7 @@ pub struct CatalogAnswer {
     pub catalog: Result<Value, String>,
     /// Place and code of an error, as far as the compiler has them: `code`, `file`, `line`, `column`.
     pub place: Option<Value>,
-    /// The resources without rich data; `None` if they were not asked for.
+    /// `resources` without rich data, `warnings` and `error`; `None` if they were not asked for.
     pub plain: Option<Value>,
     /// The exported resources, which the agent does not get; `None` if they are not compared.
     pub exported: Option<Value>,

@@ -49,13 +49,17 @@ pub fn compare_answers(ours: &CatalogAnswer, theirs: &CatalogAnswer) -> Vec<Cata
             theirs.place.as_ref().unwrap_or(&Value::Null),
         );
     }
-    for (name, a, b) in [
-        ("plain", &ours.plain, &theirs.plain),
-        ("exported", &ours.exported, &theirs.exported),
-    ] {
-        if let Some(a) = a {
-            found.resources(name, a, b.as_ref().unwrap_or(&Value::Null));
-        }
+    if let Some(a) = &ours.exported {
+        found.resources(
+            "exported",
+            a,
+            theirs.exported.as_ref().unwrap_or(&Value::Null),
+        );
+    }
+    if let Some(a) = &ours.plain {
+        let b = theirs.plain.as_ref().unwrap_or(&Value::Null);
+        found.resources("plain", &a["resources"], &b["resources"]);
+        found.members("plain", a, b, &["resources"]);
     }
     if let Some(logs) = &ours.logs {
         let theirs = theirs.logs.clone().unwrap_or_default();

@@ -10,7 +10,8 @@
 //!   of the certificate; classes and parameters are the answer of an external node classifier.
 //! - `## modules NAME..` adds modules that Debian's packages installed.
 //! - `## exports JSON` gives a list of exported resources of other nodes, and switches storeconfigs on.
-//! - `## plain` also compares the resources of `application/json`; those of Puppet 8 have rich data too.
+//! - `## plain` also compares the resources of a server whose setting `rich_data` is off, with their
+//!   warnings, and the error that they cause with `strict = error`.
 //!
 //! Invariant: a case depends on nothing but its text, `node.json` and the named modules.
 

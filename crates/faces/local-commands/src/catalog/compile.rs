@@ -4,7 +4,10 @@ mod on_server;
 
 use std::time::Instant;
 
-use compiler::{CompileError, CompileLog, DocumentForm};
+use compiler::defaults::ERRORS_MAX;
+use compiler::{
+    CatalogDocument, CompileError, CompileLog, DocumentForm, PlainConversion, RichValueError,
+};
 use evaluator::LogLevel;
 use serde_json::Value as Json;
 
@@ -37,6 +40,9 @@ pub struct CompileOptions {
     /// Keep the exported resources of the catalog on the server, so that other nodes collect them
     #[arg(long, requires = "on_server")]
     keep_exports: bool,
+    /// Write the catalog as a server with `rich_data = false`: a value that would become a text is an error
+    #[arg(long, conflicts_with = "on_server")]
+    no_rich_data: bool,
     /// Also print the calls of Ruby code, with their number and time
     #[arg(long)]
     why: bool,
@@ -61,11 +67,9 @@ pub(super) fn run(options: &CompileOptions) -> Result<u8, CommandFailure> {
     };
     let took = since.elapsed();
     print_logs(&compiled.logs);
-    let document = compiled.document.to_json(DocumentForm::Rich);
-    let document = document.map_err(|error| CommandFailure::Content {
-        place: format!("the catalog of {}", options.certname),
-        what: error.to_string(),
-    })?;
+    let Some(document) = document_of(options, &compiled.document)? else {
+        return Ok(EXIT_NODES_FAILED);
+    };
     let summary = format!(
         "{} resources of {} in {}, compiled in {} ms",
         compiled.document.resource_count(),
@@ -82,6 +86,30 @@ pub(super) fn run(options: &CompileOptions) -> Result<u8, CommandFailure> {
         }));
     }
     Ok(EXIT_SUCCESS)
+}
+
+/// The document as JSON; `None` if it needs rich data and may have none, which is printed.
+fn document_of(
+    options: &CompileOptions,
+    catalog: &CatalogDocument,
+) -> Result<Option<Json>, CommandFailure> {
+    let unwritable = |error: RichValueError| CommandFailure::Content {
+        place: format!("the catalog of {}", options.certname),
+        what: error.to_string(),
+    };
+    if !options.no_rich_data {
+        return Ok(Some(
+            catalog.to_json(DocumentForm::Rich).map_err(unwritable)?,
+        ));
+    }
+    let plain = catalog.to_plain_json().map_err(unwritable)?;
+    let mut errors = plain.conversions.iter().map(PlainConversion::as_error);
+    let Some(first) = errors.next() else {
+        return Ok(Some(plain.document));
+    };
+    let others: Vec<String> = errors.take(ERRORS_MAX).collect();
+    print_failure(&first, &[], &others);
+    Ok(None)
 }
 
 /// Prints a catalog as JSON, or its resources and a summary.

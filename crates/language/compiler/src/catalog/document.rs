@@ -1,6 +1,8 @@
 //! The finished catalog as agents get it: [`CatalogDocument`].
 //!
 //! The fields and their order are those of Puppet's `Catalog#to_data_hash`, format 2.
+//! Rich data, and texts in its place, are written by `document_value`; `plain_value` has the form of
+//! a Puppet server whose setting `rich_data` is off.
 //! Invariant: virtual resources are left out, with their edges; exported ones are virtual unless they
 //! are collected.
 
@@ -9,7 +11,8 @@ use serde::Serialize;
 use serde::ser::{SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::Value as Json;
 
-use super::document_value::DocumentValue;
+use super::document_value::{DocumentValue, flat_attribute};
+use super::plain_value::{PlainConversion, PlainConversions, PlainConverter};
 use super::{Catalog, CatalogResource, ResourceId, ResourceKind, TagSet};
 
 /// The catalog format that Puppet 7 and 8 write.
@@ -25,10 +28,27 @@ pub struct CatalogDocument {
 /// The representation of values that JSON does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentForm {
-    /// Rich data: objects with `__ptype`, for `application/vnd.puppet.rich+json`.
+    /// Rich data: objects with `__ptype`, as Puppet writes it unless its setting `rich_data` is off.
     Rich,
-    /// Texts, for `application/json` and agents that do not know rich data.
-    Plain,
+    /// Texts without a type, as PuppetDB stores them.
+    Texts,
+}
+
+/// A catalog without rich data.
+#[derive(Debug)]
+pub struct PlainCatalog {
+    /// The same fields as with rich data.
+    pub document: Json,
+    /// The first values that became texts. With `strict = error`, the default of Puppet 8, a server
+    /// refuses the catalog because of the first one; otherwise it logs a warning about each.
+    pub conversions: Vec<PlainConversion>,
+}
+
+/// The representation in which the attributes of a document are written.
+#[derive(Debug, Clone, Copy)]
+enum ValueForm<'d> {
+    Document(DocumentForm),
+    Plain(&'d PlainConversions),
 }
 
 /// The fields of a catalog besides its content.
@@ -59,17 +79,32 @@ impl CatalogDocument {
 
     /// The document as JSON text.
     pub fn to_text(&self, form: DocumentForm) -> Result<String, RichValueError> {
+        let form = ValueForm::Document(form);
         Ok(serde_json::to_string(&self.view(form))?)
     }
 
     /// The document as JSON.
     pub fn to_json(&self, form: DocumentForm) -> Result<Json, RichValueError> {
+        let form = ValueForm::Document(form);
         Ok(serde_json::to_value(self.view(form))?)
+    }
+
+    /// The document as a server with `rich_data = false` writes it.
+    pub fn to_plain_json(&self) -> Result<PlainCatalog, RichValueError> {
+        let conversions = PlainConversions::default();
+        let form = ValueForm::Plain(&conversions);
+        let document = serde_json::to_value(self.view(form))?;
+        let conversions = conversions.into_list();
+        Ok(PlainCatalog {
+            document,
+            conversions,
+        })
     }
 
     /// The resources that the node exports, which other nodes may collect; some are in the catalog of
     /// the node itself too.
     pub fn exported_resources(&self, form: DocumentForm) -> Result<Vec<Json>, RichValueError> {
+        let form = ValueForm::Document(form);
         let resources = self.catalog.ids().map(|id| self.catalog.resource(id));
         let exported = resources.filter(|resource| resource.is_exported);
         exported
@@ -77,7 +112,7 @@ impl CatalogDocument {
             .collect()
     }
 
-    fn view(&self, form: DocumentForm) -> DocumentView<'_> {
+    fn view<'d>(&'d self, form: ValueForm<'d>) -> DocumentView<'d> {
         DocumentView {
             document: self,
             form,
@@ -96,7 +131,7 @@ impl CatalogDocument {
 /// A document in one form.
 struct DocumentView<'d> {
     document: &'d CatalogDocument,
-    form: DocumentForm,
+    form: ValueForm<'d>,
 }
 
 impl Serialize for DocumentView<'_> {
@@ -185,7 +220,7 @@ impl Serialize for TextsView<'_> {
 /// A resource in one form.
 struct ResourceView<'d> {
     resource: &'d CatalogResource,
-    form: DocumentForm,
+    form: ValueForm<'d>,
 }
 
 impl Serialize for ResourceView<'_> {
@@ -227,7 +262,7 @@ fn kind_name(resource: &CatalogResource) -> &'static str {
 /// The attributes of a resource: first those that its title sets, then its own.
 struct ParametersView<'d> {
     resource: &'d CatalogResource,
-    form: DocumentForm,
+    form: ValueForm<'d>,
     of_title: Vec<(&'d str, &'d str)>,
     own: Vec<(&'d str, &'d Value)>,
 }
@@ -276,8 +311,17 @@ impl Serialize for ParametersView<'_> {
             map.serialize_entry(name, value)?;
         }
         for (name, value) in &self.own {
-            let value = DocumentValue::of_attribute(name, value, self.form);
-            map.serialize_entry(name, &value).map_err(|error| {
+            let written = match self.form {
+                ValueForm::Document(form) => {
+                    map.serialize_entry(name, &DocumentValue::of_attribute(name, value, form))
+                }
+                ValueForm::Plain(conversions) => {
+                    let converter = PlainConverter::new(self.resource, conversions);
+                    let value = flat_attribute(name, value);
+                    map.serialize_entry(name, &converter.attribute(name, &value))
+                }
+            };
+            written.map_err(|error| {
                 serde::ser::Error::custom(format!(
                     "the value of '{name}' of {} cannot be written: {error}",
                     self.resource

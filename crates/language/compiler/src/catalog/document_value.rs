@@ -25,13 +25,7 @@ pub(super) struct DocumentValue<'v> {
 
 impl<'v> DocumentValue<'v> {
     pub(super) fn of_attribute(name: &str, value: &'v Value, form: DocumentForm) -> Self {
-        let is_relationship = RELATIONSHIPS.contains(&name);
-        let value = match value {
-            Value::Array(values) if is_relationship || values.iter().any(has_reference) => {
-                Cow::Owned(flattened(values, is_relationship))
-            }
-            other => Cow::Borrowed(other),
-        };
+        let value = flat_attribute(name, value);
         Self { value, form }
     }
 
@@ -40,6 +34,17 @@ impl<'v> DocumentValue<'v> {
             value: Cow::Borrowed(value),
             form,
         }
+    }
+}
+
+/// The value of an attribute, with lists flat where Puppet makes them so.
+pub(super) fn flat_attribute<'v>(name: &str, value: &'v Value) -> Cow<'v, Value> {
+    let is_relationship = RELATIONSHIPS.contains(&name);
+    match value {
+        Value::Array(values) if is_relationship || values.iter().any(has_reference) => {
+            Cow::Owned(flattened(values, is_relationship))
+        }
+        other => Cow::Borrowed(other),
     }
 }
 
@@ -56,7 +61,7 @@ impl Serialize for DocumentValue<'_> {
                     .iter()
                     .map(|value| DocumentValue::inside(value, form)),
             ),
-            Value::Hash(entries) if is_plain(entries) || form == DocumentForm::Plain => {
+            Value::Hash(entries) if is_plain(entries) || form == DocumentForm::Texts => {
                 let mut map = serializer.serialize_map(Some(entries.len()))?;
                 for (key, value) in entries.iter() {
                     let value = DocumentValue::inside(value, form);
@@ -73,7 +78,7 @@ impl Serialize for DocumentValue<'_> {
                     Ok(json) => json.serialize(serializer),
                     Err(error) => Err(S::Error::custom(error)),
                 },
-                (None, DocumentForm::Plain) => match other.to_json() {
+                (None, DocumentForm::Texts) => match other.to_json() {
                     Ok(json) => json.serialize(serializer),
                     Err(_) => serializer.collect_str(other),
                 },

@@ -7,6 +7,7 @@ use pcore::FastHashMap;
 mod alias;
 mod document;
 mod document_value;
+mod plain_value;
 mod resource;
 mod tags;
 
@@ -14,7 +15,8 @@ use std::sync::Arc;
 
 pub(crate) use self::alias::flat_texts;
 pub(crate) use self::document::CatalogIdentity;
-pub use self::document::{CatalogDocument, DocumentForm, RichValueError};
+pub use self::document::{CatalogDocument, DocumentForm, PlainCatalog, RichValueError};
+pub use self::plain_value::PlainConversion;
 pub(crate) use self::resource::{
     CatalogResource, ResourceId, ResourceKind, ResourceParameter, ResourceSource,
 };

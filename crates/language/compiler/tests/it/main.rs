@@ -4,6 +4,7 @@
 mod collection;
 mod entry;
 mod interrupt;
+mod plain;
 mod properties;
 mod recursion;
 mod size;

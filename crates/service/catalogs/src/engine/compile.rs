@@ -97,7 +97,7 @@ impl Catalogs {
         let are_kept = kept.is_some();
         let write = move |document: &CatalogDocument| {
             let exported = match are_kept {
-                true => document.exported_resources(DocumentForm::Plain)?,
+                true => document.exported_resources(DocumentForm::Texts)?,
                 false => Vec::new(),
             };
             Ok((document.to_json(DocumentForm::Rich)?, exported))

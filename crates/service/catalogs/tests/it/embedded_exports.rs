@@ -78,7 +78,7 @@ impl Exporters {
         let compiled = compile_request(manifest, &request).unwrap();
         let exported = compiled
             .document
-            .exported_resources(DocumentForm::Plain)
+            .exported_resources(DocumentForm::Texts)
             .unwrap();
         self.keep(certname, &exported).unwrap()
     }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use evaluator::function::{CallArguments, NativeFunction};
 use evaluator::{
     AttributeLookup, CatalogHost, CatalogRelationship, CodeBlock, CodeSource, CollectorDeclaration,
-    EvalError, EvalResult, EvalUnwind, EvaluationHost, Evaluator, ForeignDataCall, LogLevel,
-    RelationshipOperand, ResourceChange, ResourceDeclaration, SourceLocation, VariableScope,
+    EvalError, EvalResult, EvalUnwind, EvaluationHost, Evaluator, ForeignBlock, ForeignDataCall,
+    LogLevel, RelationshipOperand, ResourceChange, ResourceDeclaration, SourceLocation,
+    VariableScope,
 };
 use lookup::{LOOKUP_ERROR, context_type};
 use pcore::{PuppetTimestamp, Type, TypeKind, Value};
@@ -58,6 +59,15 @@ impl EvaluationHost for Compilation<'_> {
             return functions::puppetdb_query(self, evaluator, &call);
         }
         evaluator::raise(format!("the function '{name}' cannot be carried out here"))
+    }
+
+    fn call_foreign_block(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        block: &ForeignBlock,
+        arguments: Vec<Value>,
+    ) -> EvalResult {
+        self.call_ruby_block(evaluator, block, &arguments)
     }
 
     fn foreign_data_function(

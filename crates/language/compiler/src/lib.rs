@@ -53,6 +53,6 @@ pub use node_data::{trusted_data, with_agent_facts};
 pub use puppetdb_queries::{PuppetdbQueries, PuppetdbQueryError};
 pub use request::{ApplyProgram, ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog};
 pub use ruby::{
-    BlockArity, ErbSource, RubyCaller, RubyCalls, RubyCode, RubyDataCall, RubyFunctionKind,
-    RubyProvider, ruby_error,
+    BlockArity, ErbSource, RubyCaller, RubyCalls, RubyCode, RubyCodeBlock, RubyDataCall,
+    RubyFunctionKind, RubyProvider, ruby_error,
 };

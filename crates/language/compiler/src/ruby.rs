@@ -48,6 +48,14 @@ pub trait RubyCode {
         caller: &mut dyn RubyCaller,
     ) -> EvalResult;
 
+    /// Calls a block that Ruby code passed to a function of the compiler.
+    fn call_block(
+        &self,
+        block: RubyCodeBlock,
+        arguments: &[Value],
+        caller: &mut dyn RubyCaller,
+    ) -> EvalResult;
+
     /// Calls a function that provides data of Hiera; `None` if it has no value.
     fn call_data_function(
         &self,
@@ -116,6 +124,14 @@ pub struct BlockArity {
     pub most: Option<usize>,
 }
 
+/// A block of Ruby code that is passed to a function of the compiler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RubyCodeBlock {
+    /// Tells [`RubyCode::call_block`] which block is meant.
+    pub id: u64,
+    pub arity: BlockArity,
+}
+
 /// The compilation, as code in Ruby sees it.
 pub trait RubyCaller {
     /// Value of a variable; `None` if it is unknown.
@@ -129,7 +145,12 @@ pub trait RubyCaller {
     fn has_function(&mut self, name: &str) -> bool;
 
     /// Calls a function that the compiler has.
-    fn call_function(&mut self, name: &str, arguments: Vec<Value>) -> EvalResult;
+    fn call_function(
+        &mut self,
+        name: &str,
+        arguments: Vec<Value>,
+        block: Option<RubyCodeBlock>,
+    ) -> EvalResult;
 
     /// Calls the block of the call.
     fn call_block(&mut self, arguments: Vec<Value>) -> EvalResult;

@@ -1,18 +1,23 @@
 //! Calls of Ruby code from manifests, and its access to the compilation.
 //!
-//! Invariant: Ruby code reaches a compilation in the scope of the call.
+//! Invariant: Ruby code reaches a compilation in the scope of the call. A block of Ruby code runs in the
+//! scope of the Ruby code that passed it.
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use evaluator::function::CallArguments;
 use evaluator::{
-    CodeBlock, EvalResult, Evaluator, ForeignDataCall, SourceLocation, VariableScope, raise,
+    CodeBlock, EvalResult, Evaluator, ForeignBlock, ForeignDataCall, SourceLocation, VariableScope,
+    raise,
 };
 use pcore::{Hash, Value};
 
 use crate::compilation::Compilation;
 use crate::functions::create_from_hash;
-use crate::ruby::{BlockArity, ErbSource, RubyCaller, RubyCode, RubyDataCall, RubyFunctionKind};
+use crate::ruby::{
+    BlockArity, ErbSource, RubyCaller, RubyCode, RubyCodeBlock, RubyDataCall, RubyFunctionKind,
+};
 
 impl Compilation<'_> {
     /// Ruby for this compilation; `None` if the environment has none.
@@ -64,7 +69,31 @@ impl Compilation<'_> {
         let result = ruby.call_function(call.name, &call.arguments, block, &mut caller);
         self.ruby_call_site.replace(outer);
         self.state().ruby_calls.add(call.name, since.elapsed());
-        Some(result)
+        Some(charged(evaluator, result))
+    }
+
+    /// Calls a block that Ruby code passed to a function of the compiler.
+    pub(crate) fn call_ruby_block(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        block: &ForeignBlock,
+        arguments: &[Value],
+    ) -> EvalResult {
+        let (Some(ruby), Some(passed)) = (self.ruby(), block.code.downcast_ref::<PassedBlock>())
+        else {
+            return raise("the block cannot be called here");
+        };
+        let mut caller = CompilationCaller {
+            compilation: self,
+            evaluator,
+            scope: passed.scope.clone(),
+            acting_scope: passed.acting_scope.clone(),
+            block: passed.outer.as_ref(),
+            lookup_context: passed.lookup_context.as_ref(),
+            location: passed.location.clone(),
+        };
+        let result = ruby.call_block(passed.block, arguments, &mut caller);
+        charged(evaluator, result)
     }
 
     /// Calls a function in Ruby that provides data of Hiera; `None` if there is none with that name.
@@ -124,6 +153,23 @@ impl Compilation<'_> {
     }
 }
 
+/// The result of Ruby code, charged to the budget of the compilation.
+fn charged(evaluator: &Evaluator<'_>, result: EvalResult) -> EvalResult {
+    let value = result?;
+    evaluator.charge_received(&value)?;
+    Ok(value)
+}
+
+/// A block of Ruby code, and the call of the Ruby code that passed it.
+struct PassedBlock {
+    block: RubyCodeBlock,
+    scope: VariableScope,
+    acting_scope: VariableScope,
+    outer: Option<CodeBlock>,
+    lookup_context: Option<Value>,
+    location: SourceLocation,
+}
+
 /// A call of Ruby code from a manifest.
 struct CompilationCaller<'c, 'e, 'h> {
     compilation: &'c Compilation<'e>,
@@ -169,9 +215,31 @@ impl RubyCaller for CompilationCaller<'_, '_, '_> {
         crate::functions::exists(name) || self.evaluator.has_function(name).unwrap_or(false)
     }
 
-    fn call_function(&mut self, name: &str, arguments: Vec<Value>) -> EvalResult {
+    fn call_function(
+        &mut self,
+        name: &str,
+        arguments: Vec<Value>,
+        block: Option<RubyCodeBlock>,
+    ) -> EvalResult {
+        let scope = &self.acting_scope;
+        let Some(block) = block else {
+            return self.evaluator.call_function_in(scope, name, arguments);
+        };
+        let passed = PassedBlock {
+            block,
+            scope: self.scope.clone(),
+            acting_scope: scope.clone(),
+            outer: self.block.cloned(),
+            lookup_context: self.lookup_context.cloned(),
+            location: self.location.clone(),
+        };
+        let block = CodeBlock::Foreign(ForeignBlock {
+            required: block.arity.required,
+            most: block.arity.most,
+            code: Rc::new(passed),
+        });
         self.evaluator
-            .call_function_in(&self.acting_scope, name, arguments)
+            .call_function_with_block(scope, name, arguments, &block)
     }
 
     fn call_block(&mut self, arguments: Vec<Value>) -> EvalResult {

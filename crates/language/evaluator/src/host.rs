@@ -10,7 +10,7 @@ use std::sync::Arc;
 use pcore::{PuppetTimestamp, Type, Value};
 use syntax::ast::{Ast, ExprId};
 
-use crate::block::CodeBlock;
+use crate::block::{CodeBlock, ForeignBlock};
 use crate::catalog_host::CatalogHost;
 use crate::error::{EvalError, EvalResult, SourceLocation};
 use crate::function::{CallArguments, NativeFunction};
@@ -76,6 +76,17 @@ pub trait EvaluationHost {
     ) -> Option<EvalResult> {
         let _ = (evaluator, call);
         None
+    }
+
+    /// Calls a block in another language, which the host passed to a function.
+    fn call_foreign_block(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        block: &ForeignBlock,
+        arguments: Vec<Value>,
+    ) -> EvalResult {
+        let _ = (evaluator, block, arguments);
+        crate::raise("the block cannot be called here")
     }
 
     /// Calls a function in another language that provides data of Hiera; `None` if the host has no

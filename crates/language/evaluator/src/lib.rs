@@ -46,7 +46,7 @@ mod type_text;
 mod unknown;
 mod uri;
 
-pub use block::CodeBlock;
+pub use block::{CodeBlock, ForeignBlock, PuppetBlock};
 pub use budget::{EvaluationLimits, SharedBytes};
 pub use catalog_code::NodeHost;
 pub use catalog_host::{

@@ -110,6 +110,13 @@ impl Evaluator<'_> {
         result
     }
 
+    /// Charges a value that the host received from elsewhere.
+    pub fn charge_received(&self, value: &Value) -> EvalResult<()> {
+        let held = HeldBytes::of(&[value], u64::MAX).unwrap_or_default();
+        self.take_bytes(held.bytes)
+            .map_err(|exhausted| self.exhausted_error(&exhausted))
+    }
+
     /// Starts a loop.
     pub(crate) fn sweep(&self) -> MemorySweep {
         MemorySweep {

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use compiler::{
-    BlockArity, CompileInterrupt, ErbSource, InterruptibleWait, RubyCaller, RubyCode, RubyDataCall,
-    RubyFunctionKind, RubyProvider, ruby_error,
+    BlockArity, CompileInterrupt, ErbSource, InterruptibleWait, RubyCaller, RubyCode, RubyCodeBlock,
+    RubyDataCall, RubyFunctionKind, RubyProvider, ruby_error,
 };
 use evaluator::{EvalResult, EvalUnwind, raise};
 use lookup::LOOKUP_ERROR;
@@ -249,6 +249,18 @@ impl RubyCode for WorkerCode {
         result.map_err(|error| self.failure(error))
     }
 
+    fn call_block(
+        &self,
+        block: RubyCodeBlock,
+        arguments: &[Value],
+        caller: &mut dyn RubyCaller,
+    ) -> EvalResult {
+        let session = self.session()?;
+        let mut callbacks = CallerCallbacks { caller };
+        let result = session.call_block(block.id, arguments, &mut callbacks);
+        result.map_err(|error| self.failure(error))
+    }
+
     fn call_data_function(
         &self,
         call: &RubyDataCall<'_>,
@@ -297,6 +309,20 @@ fn block_shape(arity: BlockArity) -> RubyBlockShape {
         required: count(arity.required),
         optional: count(most.saturating_sub(arity.required)),
         rest: arity.most.is_none(),
+    }
+}
+
+/// A block of Ruby code, as the compiler passes it to a function.
+fn code_block(block: &RubyBlock) -> RubyCodeBlock {
+    let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let required = count(block.required);
+    let most = required.saturating_add(count(block.optional));
+    RubyCodeBlock {
+        id: block.id(),
+        arity: BlockArity {
+            required,
+            most: (!block.rest).then_some(most),
+        },
     }
 }
 
@@ -412,13 +438,9 @@ impl RubyCallbacks for CallerCallbacks<'_> {
         arguments: &[Value],
         block: Option<&RubyBlock>,
     ) -> Result<Value, RubyCallbackError> {
-        if block.is_some() {
-            return Err(RubyCallbackError::Raise(format!(
-                "the function '{name}' cannot be called with a block of Ruby code"
-            )));
-        }
+        let block = block.map(code_block);
         self.caller
-            .call_function(name, arguments.to_vec())
+            .call_function(name, arguments.to_vec(), block)
             .map_err(abort)
     }
 

@@ -90,6 +90,14 @@ impl TimeBudget {
         }
     }
 
+    pub(crate) const fn left(&self) -> Duration {
+        self.left
+    }
+
+    pub(crate) const fn set_left(&mut self, left: Duration) {
+        self.left = left;
+    }
+
     fn spend(&mut self, since: Instant) -> Result<(), ChannelError> {
         self.left = self.left.saturating_sub(since.elapsed());
         if self.left.is_zero() {

@@ -162,6 +162,13 @@ pub enum RubyCallError {
     },
     #[error("{callee} was called in a session that an earlier call ended")]
     Ended { callee: String },
+    /// A call inside this one ended the process.
+    #[error("{cause}")]
+    EndedInside { callee: String, cause: String },
+    /// A block was left by `break`, `return` or `throw`, which end the function that called the block. The
+    /// session goes on.
+    #[error("a block of {callee} was left")]
+    BlockLeft { callee: String },
 }
 
 // === impl RubyException ===

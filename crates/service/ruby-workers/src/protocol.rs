@@ -28,6 +28,14 @@ pub struct RubyBlock {
     pub rest: bool,
 }
 
+impl RubyBlock {
+    /// Tells [`crate::RubySession::call_block`] which block is meant.
+    #[must_use]
+    pub const fn id(&self) -> u64 {
+        self.id
+    }
+}
+
 /// An ERB template, inline or in a file of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RubyTemplate {
@@ -103,6 +111,8 @@ pub(crate) enum FailureKind {
     Value,
     Exit,
     Memory,
+    /// A block was left by `break`, `return` or `throw`; its Ruby code goes on elsewhere.
+    Left,
 }
 
 /// A question of Ruby code.

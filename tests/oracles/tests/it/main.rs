@@ -21,6 +21,7 @@ mod r10k_svn;
 mod random;
 mod regex;
 mod resource_types;
+mod ruby_bounds;
 mod ruby_functions;
 mod site;
 mod stdlib;

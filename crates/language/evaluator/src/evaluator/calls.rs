@@ -13,7 +13,7 @@ use std::sync::Arc;
 use pcore::Value;
 
 use super::{EvalContext, Evaluator};
-use crate::block::CodeBlock;
+use crate::block::{CodeBlock, PuppetBlock};
 use crate::code::{CallNode, ConstructNode, LoweredNode, MethodNode, NodeKind};
 use crate::error::{EvalError, EvalResult, EvalUnwind};
 use crate::function::{self, CallArguments, NativeFunction};
@@ -138,12 +138,14 @@ impl Evaluator<'_> {
     }
 
     fn block(&self, cx: EvalContext<'_>, code: Option<u32>) -> Option<CodeBlock> {
-        code.map(|code| CodeBlock {
-            unit: Arc::clone(cx.unit),
-            code,
-            frame: cx.frame.cloned(),
-            matches: self.matches.clone(),
-            spare: std::cell::RefCell::default(),
+        code.map(|code| {
+            CodeBlock::Puppet(PuppetBlock {
+                unit: Arc::clone(cx.unit),
+                code,
+                frame: cx.frame.cloned(),
+                matches: self.matches.clone(),
+                spare: std::cell::RefCell::default(),
+            })
         })
     }
 

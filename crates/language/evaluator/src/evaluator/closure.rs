@@ -9,7 +9,7 @@ use std::sync::Arc;
 use pcore::{CallableType, IntRange, TupleType, Type, TypeKind, Value};
 
 use super::{EvalContext, Evaluator};
-use crate::block::CodeBlock;
+use crate::block::{CodeBlock, ForeignBlock, PuppetBlock};
 use crate::budget::ExhaustedLimit;
 use crate::code::{CodeBody, CodeParameter, LoweredSignature, LoweredUnit};
 use crate::error::{EvalError, EvalResult, EvalUnwind, raise};
@@ -29,9 +29,15 @@ impl Evaluator<'_> {
         block: &CodeBlock,
         arguments: [Value; N],
     ) -> EvalResult {
+        let block = match block {
+            CodeBlock::Puppet(block) => block,
+            CodeBlock::Foreign(block) => {
+                return self.call_foreign_block(block, arguments.into());
+            }
+        };
         let code = block.code();
         if !(code.is_plain && code.parameters.len() == N) {
-            return self.call_block_with(block, arguments.into());
+            return self.call_puppet_block(block, arguments.into());
         }
         self.enter_call()?;
         let frame = block.take_frame();
@@ -48,6 +54,23 @@ impl Evaluator<'_> {
 
     /// Calls a block with any number of arguments.
     pub fn call_block_with(&mut self, block: &CodeBlock, arguments: Vec<Value>) -> EvalResult {
+        match block {
+            CodeBlock::Puppet(block) => self.call_puppet_block(block, arguments),
+            CodeBlock::Foreign(block) => self.call_foreign_block(block, arguments),
+        }
+    }
+
+    #[inline(never)]
+    fn call_foreign_block(&mut self, block: &ForeignBlock, arguments: Vec<Value>) -> EvalResult {
+        self.enter_call()?;
+        self.pin(&arguments);
+        let host = self.host;
+        let result = host.call_foreign_block(self, block, arguments);
+        self.calls -= 1;
+        self.note_block_result(catch_return(result, false))
+    }
+
+    fn call_puppet_block(&mut self, block: &PuppetBlock, arguments: Vec<Value>) -> EvalResult {
         self.enter_call()?;
         let frame = block.take_frame();
         let around = self.enter_region();
@@ -63,7 +86,7 @@ impl Evaluator<'_> {
         self.note_block_result(result)
     }
 
-    fn run_block(&mut self, block: &CodeBlock, frame: &Rc<VariableFrame>) -> EvalResult {
+    fn run_block(&mut self, block: &PuppetBlock, frame: &Rc<VariableFrame>) -> EvalResult {
         let saved = std::mem::replace(&mut self.matches, block.matches.clone());
         let cx = EvalContext {
             unit: &block.unit,
@@ -234,6 +257,23 @@ impl Evaluator<'_> {
         Ok(signature)
     }
 
+    /// The type of a block: a `Callable` with its parameters.
+    pub(crate) fn block_type(&mut self, block: &CodeBlock) -> EvalResult<Type> {
+        match block {
+            CodeBlock::Puppet(block) => {
+                let signature = self.signature(&block.unit, block.code)?;
+                Ok(signature.callable.clone())
+            }
+            CodeBlock::Foreign(block) => {
+                let count = |number: usize| i64::try_from(number).ok();
+                let size = IntRange::new(count(block.required), block.most.and_then(count));
+                let parameters = TupleType::new(vec![Type::any()], size);
+                let callable = CallableType::new(Some(parameters), None, None);
+                Ok(Type::callable_of(callable))
+            }
+        }
+    }
+
     fn make_signature(
         &mut self,
         unit: &Arc<LoweredUnit>,
@@ -289,10 +329,7 @@ impl Evaluator<'_> {
             Ok(signature) => {
                 let code = found.unit.code(found.code);
                 let names: Vec<Arc<str>> = code.parameter_names().cloned().collect();
-                let block = call.block.and_then(|block| {
-                    let signature = self.signature(&block.unit, block.code).ok()?;
-                    Some(signature.callable.clone())
-                });
+                let block = call.block.and_then(|block| self.block_type(block).ok());
                 let text = mismatch::unexpected_block(
                     &code.name,
                     &signature,

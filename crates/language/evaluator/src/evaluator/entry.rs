@@ -269,6 +269,22 @@ impl Evaluator<'_> {
         self.call_named(cx, 0, function::core(name), name, arguments, None)
     }
 
+    /// Calls a function by its name with a block, with the variables of a scope.
+    pub fn call_function_with_block(
+        &mut self,
+        scope: &VariableScope,
+        name: &str,
+        arguments: Vec<Value>,
+        block: &CodeBlock,
+    ) -> EvalResult {
+        let unit = LoweredUnit::empty_unit();
+        let cx = EvalContext {
+            unit: &unit,
+            frame: scope.frame.as_ref(),
+        };
+        self.call_named(cx, 0, function::core(name), name, arguments, Some(block))
+    }
+
     /// True if a function with this name is visible from everywhere.
     pub fn has_function(&mut self, name: &str) -> EvalResult<bool> {
         if function::core(name).is_some() {

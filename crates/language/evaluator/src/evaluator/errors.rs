@@ -39,7 +39,7 @@ impl Evaluator<'_> {
     }
 
     /// Charges bytes to the budget and to the region of the current call.
-    fn take_bytes(&self, bytes: u64) -> Result<(), ExhaustedLimit> {
+    pub(crate) fn take_bytes(&self, bytes: u64) -> Result<(), ExhaustedLimit> {
         self.budget.spend_bytes(bytes)?;
         self.region.charge(bytes);
         Ok(())

@@ -91,12 +91,9 @@ impl NativeFunction {
                 names: form.parameters.iter().map(|it| it.name.into()).collect(),
             })
             .collect();
-        let block = call.block.and_then(|block| {
-            evaluator
-                .signature(&block.unit, block.code)
-                .ok()
-                .map(|signature| signature.callable.clone())
-        });
+        let block = call
+            .block
+            .and_then(|block| evaluator.block_type(block).ok());
         mismatch::describe_forms(self.function.name, &described, &call.arguments, block)
     }
 }
@@ -171,8 +168,8 @@ impl TypedDispatch {
             TypedBlock::Any(_) => Ok(true),
             TypedBlock::Arity(arguments, _) => Ok(block.accepts_arity(*arguments)),
             TypedBlock::Callable(ty, _) => {
-                let signature = evaluator.signature(&block.unit, block.code)?;
-                Ok(ty.is_assignable(&signature.callable))
+                let given = evaluator.block_type(block)?;
+                Ok(ty.is_assignable(&given))
             }
         }
     }

@@ -104,7 +104,11 @@ fn slice(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResu
 fn served_at_once(block: &CodeBlock, size: usize) -> EvalResult<usize> {
     let names = block.parameter_names();
     let (least, most) = block.arity();
-    let served = if most == Some(least) { least } else { size };
+    let served = match block {
+        CodeBlock::Puppet(_) if most == Some(least) => least,
+        CodeBlock::Puppet(_) => size,
+        CodeBlock::Foreign(_) => most.unwrap_or(size),
+    };
     if served == 0 {
         return raise("slice(): block must define at least one parameter. Block has 0.");
     }

@@ -101,7 +101,7 @@ module TuttiWorker
       case message['op']
       when 'function' then function(session, message, rich)
       when 'erb' then erb(session, message)
-      when 'block' then Values.dump(session.blocks.fetch(message['id']).call(*Values.load(message['args'], rich)))
+      when 'block' then block(session, message, rich)
       when 'hiera' then hiera(session, message, rich)
       when 'describe' then Functions.describe(message['name'])
       when 'type' then resource_type(message['name'])
@@ -114,6 +114,12 @@ module TuttiWorker
       raise ArgumentError, "Unknown function: '#{message['name']}'" if function.nil?
       block = message['block'] && Functions.block(message['block'])
       Values.dump(function.call(session.scope, *Values.load(message['args'], rich), &block))
+    end
+
+    def self.block(session, message, rich)
+      block, is_result_ignored = session.blocks.fetch(message['id'])
+      result = block.call(*Values.load(message['args'], rich))
+      is_result_ignored ? nil : Values.dump(result)
     end
 
     def self.erb(session, message)

@@ -29,11 +29,12 @@ module TuttiWorker
     NONE = Object.new.freeze
     BLOCKS = {}
 
+    # Numbers of parameters, as Puppet infers the type of a block: those of a block that is no lambda are
+    # optional.
     def self.shape(block)
       return nil if block.nil?
       kinds = block.parameters.map(&:first)
-      required = block.lambda? ? kinds.count(:req) : kinds.count { |kind| %i[req opt].include?(kind) }
-      { 'required' => required, 'optional' => block.lambda? ? kinds.count(:opt) : 0, 'rest' => kinds.include?(:rest) }
+      { 'required' => kinds.count(:req), 'optional' => kinds.count(:opt), 'rest' => kinds.include?(:rest) }
     end
 
     # API, kind of result, arity and signatures of a function, or nil.

@@ -14,6 +14,7 @@ module TuttiWorker
       @top_scope = Scope.new(@compiler, '::')
       @host_functions = {}
       @blocks = {}
+      @block_count = 0
       @hiera_contexts = {}
       @locals = []
       @lock = Monitor.new
@@ -27,7 +28,7 @@ module TuttiWorker
         @refused = nil
         @aborted = false
         @active = true
-        result = perform(message, rich)
+        result, = perform(message, rich)
         # a thread that a function left may be asking
         @lock.synchronize do
           @active = false
@@ -41,13 +42,16 @@ module TuttiWorker
       @lock.synchronize do
         raise Abort if @aborted || !@active
         @channel.write(question)
+        error = nil
         loop do
           message, rich = @channel.read
           if message.key?('op')
-            answer(perform(message, rich))
+            error = carry_out(message, rich)
           elsif message.key?('ok')
             return Values.load(message['ok'], rich)
           elsif message.key?('raise')
+            # an exception of a block passes through the function that called the block
+            raise error if error && text(error.message) == message['raise']
             raise Puppet::ParseError, message['raise']
           else
             @aborted = true
@@ -68,11 +72,14 @@ module TuttiWorker
       @host_functions[name] = ask('ask' => 'has_function', 'name' => name)
     end
 
+    # Functions that ignore the results of their block, which therefore may be any object.
+    RESULTS_IGNORED = %w[each reverse_each slice step tree_each].freeze
+
     def call_host(name, args, block)
       shape = Functions.shape(block)
       if shape
-        shape['id'] = @blocks.size
-        @blocks[shape['id']] = block
+        @lock.synchronize { shape['id'] = @block_count += 1 }
+        @blocks[shape['id']] = [block, RESULTS_IGNORED.include?(name)]
       end
       ask('ask' => 'call', 'name' => name, 'args' => Values.dump(args), 'block' => shape)
     ensure
@@ -89,12 +96,39 @@ module TuttiWorker
 
     private
 
+    # Carries out a call that comes instead of an answer, and gives its exception, if there is one.
+    # `break`, `return` and `throw` in a block leave the function to which the block was passed. Then the
+    # compiler ends that function, whose answer nothing waits for.
+    def carry_out(message, rich)
+      completed = false
+      result, error = perform(message, rich)
+      completed = true
+      # a jump of the program that a block caused may end in the function that called the block
+      @aborted = false
+      answer(result)
+      error
+    ensure
+      leave unless completed
+    end
+
+    # Tells the compiler that a block was left, and reads on until the question of the block is answered.
+    def leave
+      left = { 'fail' => { 'kind' => 'left' } }
+      @channel.write(left)
+      loop do
+        message, = @channel.read
+        return unless message.key?('op')
+        @channel.write(left)
+      end
+    end
+
     def answer(message)
       @channel.write(message)
     rescue ArgumentError, JSON::JSONError => e
       @channel.write('fail' => { 'kind' => 'value', 'message' => e.message })
     end
 
+    # The answer to a call, and the exception that it raised.
     def perform(message, rich)
       @locals.push({})
       value = Calls.run(self, message, rich)
@@ -102,7 +136,7 @@ module TuttiWorker
       return { 'fail' => { 'kind' => 'not_isolated', 'message' => @refused } } if @refused
       { 'done' => value }
     rescue Exception => e
-      { 'fail' => failure(e) }
+      [{ 'fail' => failure(e) }, e]
     ensure
       @locals.pop
     end

@@ -9,8 +9,7 @@ use crate::callbacks::RubyCallbacks;
 use crate::error::RubyCallError;
 use crate::pool::PreloadedCode;
 use crate::protocol::{
-    RubyBlock, RubyBlockShape, RubyFunctionDescription, RubyHieraCall, RubyResourceType,
-    RubyTemplate,
+    RubyBlockShape, RubyFunctionDescription, RubyHieraCall, RubyResourceType, RubyTemplate,
 };
 
 impl RubySession {
@@ -66,15 +65,14 @@ impl RubySession {
     /// returned.
     pub fn call_block(
         &self,
-        block: &RubyBlock,
+        block: u64,
         arguments: &[Value],
         callbacks: &mut dyn RubyCallbacks,
     ) -> Result<Value, RubyCallError> {
-        let callee = "a block in Ruby";
-        let arguments = passable(callee, arguments)?;
-        let message = json!({"op": "block", "id": block.id, "args": arguments});
-        let result = self.call(callee, &message, callbacks)?;
-        read_value(callee, &result, callbacks)
+        let arguments = passable("a block in Ruby", arguments)?;
+        let message = json!({"op": "block", "id": block, "args": arguments});
+        let (callee, result) = self.call_passed_block(&message, callbacks);
+        read_value(&callee, &result?, callbacks)
     }
 
     /// Calls a Hiera 5 backend; `None` if it found nothing (`context.not_found`).

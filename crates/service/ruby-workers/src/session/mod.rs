@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pcore::{RichDataError, Value};
 use serde_json::{Value as Json, json};
@@ -34,7 +35,10 @@ pub struct RubySession {
     settings: Arc<RubyWorkerSettings>,
     process: Arc<EnvironmentProcess>,
     forked: RefCell<ForkedSession>,
-    depth: Cell<usize>,
+    /// Functions and templates that are running, from the outermost.
+    running: RefCell<Vec<String>>,
+    /// Time that is left for the innermost running call, which its blocks use too.
+    time_left: Cell<Duration>,
     is_ended: Cell<bool>,
     /// Functions and templates that did not end the process.
     called: RefCell<BTreeSet<PreloadedCode>>,
@@ -56,7 +60,8 @@ impl RubySession {
             settings,
             process,
             forked: RefCell::new(forked),
-            depth: Cell::new(0),
+            running: RefCell::default(),
+            time_left: Cell::default(),
             is_ended: Cell::new(false),
             called: RefCell::default(),
             interrupt: None,
@@ -82,26 +87,55 @@ impl RubySession {
         message: &Json,
         callbacks: &mut dyn RubyCallbacks,
     ) -> Result<Json, RubyCallError> {
+        let outer = self.time_left.get();
+        let time = self.settings.call_time_max;
+        let result = self.call_within(time, callee, message, callbacks);
+        self.time_left.set(outer);
+        if self.running.borrow().is_empty() && !self.is_ended.get() {
+            match self.forked.borrow_mut().channel.take_output() {
+                Ok(Some(text)) => callbacks.printed(&text),
+                Ok(None) => {}
+                Err(error) => return Err(self.end(callee, error)),
+            }
+        }
+        result
+    }
+
+    /// Like [`call`](Self::call), with the time that is left of the call that passed the block.
+    fn call_passed_block(
+        &self,
+        message: &Json,
+        callbacks: &mut dyn RubyCallbacks,
+    ) -> (String, Result<Json, RubyCallError>) {
+        let running = self.running.borrow().last().cloned();
+        let (callee, time) = match running {
+            Some(callee) => (callee, self.time_left.get()),
+            None => ("a block in Ruby".to_owned(), self.settings.call_time_max),
+        };
+        let result = self.call_within(time, &callee, message, callbacks);
+        (callee, result)
+    }
+
+    fn call_within(
+        &self,
+        time: Duration,
+        callee: &str,
+        message: &Json,
+        callbacks: &mut dyn RubyCallbacks,
+    ) -> Result<Json, RubyCallError> {
         let callee = callee.to_owned();
         if self.is_ended.get() {
             return Err(RubyCallError::Ended { callee });
         }
-        if self.depth.get() >= NESTING_MAX {
+        if self.running.borrow().len() >= NESTING_MAX {
             let max = NESTING_MAX;
             return Err(RubyCallError::TooDeep { callee, max });
         }
-        self.depth.set(self.depth.get() + 1);
-        let time = self.settings.call_time_max;
+        self.running.borrow_mut().push(callee.clone());
         let mut budget = TimeBudget::interruptible(time, self.interrupt.as_ref());
         let result = self.exchange(&callee, message, &mut budget, callbacks);
-        self.depth.set(self.depth.get() - 1);
-        if self.depth.get() == 0 && !self.is_ended.get() {
-            match self.forked.borrow_mut().channel.take_output() {
-                Ok(Some(text)) => callbacks.printed(&text),
-                Ok(None) => {}
-                Err(error) => return Err(self.end(&callee, error)),
-            }
-        }
+        self.running.borrow_mut().pop();
+        self.time_left.set(budget.left());
         result
     }
 
@@ -129,16 +163,13 @@ impl RubySession {
             }
             let question = serde_json::from_value(reply);
             let question = question.map_err(|error| self.end_malformed(callee, &error))?;
+            self.time_left.set(budget.left());
             let (answer, asked_abort) = self.answer(question, callbacks);
-            abort = abort.or(asked_abort);
+            budget.set_left(self.time_left.get());
             if self.is_ended.get() {
-                return Err(match abort {
-                    Some(abort) => aborted(callee, abort),
-                    None => RubyCallError::Ended {
-                        callee: callee.to_owned(),
-                    },
-                });
+                return Err(ended_inside(callee, &answer, abort.or(asked_abort)));
             }
+            abort = abort.or(asked_abort);
             self.send(callee, &answer, budget)?;
         }
     }
@@ -264,6 +295,7 @@ impl RubySession {
                 file,
                 line,
             },
+            FailureKind::Left => RubyCallError::BlockLeft { callee },
             FailureKind::Value => RubyCallError::NotAValue { callee, message },
             FailureKind::Exit => {
                 self.kill();
@@ -302,6 +334,21 @@ fn aborted(callee: &str, abort: RubyAbort) -> RubyCallError {
     RubyCallError::Aborted {
         callee: callee.to_owned(),
         abort,
+    }
+}
+
+/// The error of a call while whose question was answered the process ended.
+fn ended_inside(callee: &str, answer: &Json, abort: Option<RubyAbort>) -> RubyCallError {
+    if let Some(abort) = abort {
+        return aborted(callee, abort);
+    }
+    let callee = callee.to_owned();
+    match answer.get("raise").and_then(Json::as_str) {
+        Some(cause) => RubyCallError::EndedInside {
+            callee,
+            cause: cause.to_owned(),
+        },
+        None => RubyCallError::Ended { callee },
     }
 }
 

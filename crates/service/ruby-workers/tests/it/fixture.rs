@@ -175,8 +175,8 @@ impl RubyCallbacks for TestCompiler {
                 let mut mapped = Vec::new();
                 for element in elements.unwrap_or_default() {
                     let element = std::slice::from_ref(element);
-                    let result = session.call_block(block, element, self);
-                    mapped.push(result.map_err(as_callback_error)?);
+                    let result = session.call_block(block.id(), element, self);
+                    mapped.push(result.map_err(as_block_error)?);
                 }
                 Ok(mapped.into())
             }
@@ -251,6 +251,15 @@ fn as_callback_error(error: RubyCallError) -> RubyCallbackError {
         RubyCallError::Raised { exception, .. } => RubyCallbackError::Raise(exception.message),
         RubyCallError::Aborted { abort, .. } => RubyCallbackError::Abort(abort),
         other => RubyCallbackError::Abort(RubyAbort(Box::new(other))),
+    }
+}
+
+/// The failure of a function whose block failed, as the compiler reports it.
+fn as_block_error(error: RubyCallError) -> RubyCallbackError {
+    match error {
+        RubyCallError::Aborted { abort, .. } => RubyCallbackError::Abort(abort),
+        RubyCallError::Raised { exception, .. } => RubyCallbackError::Raise(exception.message),
+        other => RubyCallbackError::Raise(other.to_string()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Ruby workers with the real Ruby and Puppet of this machine, on modules of their own and Debian's.
 //! Without them, each test is skipped with a message.
 
+mod blocks;
 mod bounds;
 mod callbacks;
 mod fixture;

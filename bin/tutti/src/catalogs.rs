@@ -17,6 +17,7 @@ use store::Store;
 use tokio::runtime::Handle;
 
 use crate::config::Config;
+use crate::server_address::ServerAddresses;
 
 /// The version of Puppet whose catalogs are compiled, for `$serverversion`.
 const PUPPET_VERSION: &str = "8.10.0";
@@ -64,7 +65,7 @@ pub(crate) fn start(
         hidden_paths,
         choices: section.choices(),
         puppetserver: puppetserver(config)?,
-        server_facts: server_facts(&config.certname),
+        server_facts: server_facts(config),
         exports: Some(exports),
         kept_exports,
         puppetdb_queries: Some(Arc::new(queries) as Arc<dyn PuppetdbQueries>),
@@ -120,11 +121,19 @@ fn puppetserver(config: &Config) -> Result<Option<::catalogs::PuppetserverCatalo
     Ok(Some(client.context("the puppetserver for catalogs")?))
 }
 
-fn server_facts(certname: &str) -> Hash {
-    [
-        ("servername", Value::from(certname)),
-        ("serverversion", Value::from(PUPPET_VERSION)),
-    ]
-    .into_iter()
-    .collect()
+/// The facts of this server, in the order of Puppet.
+fn server_facts(config: &Config) -> Hash {
+    let found = ServerAddresses::find(config.puppet_api.listen);
+    let v4 = config.catalogs.serverip.or(found.v4);
+    let v6 = config.catalogs.serverip6.or(found.v6);
+    let mut facts = Hash::new();
+    facts.insert("serverversion", Value::from(PUPPET_VERSION));
+    facts.insert("servername", Value::from(config.certname.as_str()));
+    if let Some(address) = v4 {
+        facts.insert("serverip", Value::from(address.to_string()));
+    }
+    if let Some(address) = v6 {
+        facts.insert("serverip6", Value::from(address.to_string()));
+    }
+    facts
 }

@@ -26,6 +26,7 @@ mod rbac;
 mod reset_admin_password;
 mod schedules;
 mod server;
+mod server_address;
 mod services;
 mod shipped_modules;
 mod ssh;

@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 use anyhow::{Context as _, Result, bail};
 use catalogs::{CompilerOptions, EnvironmentOnDisk};
 use compiler::{
-    CatalogDocument, ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm, ExportSearch,
-    ExportSearchError, ExportedResource, ExportedResources, PlainCatalog, PlainConversion,
+    CatalogDocument, ClassifiedClass, CompileRequest, CompilerEnvironment, DocumentForm,
+    ExportSearch, ExportSearchError, ExportedResource, ExportedResources, PlainCatalog,
+    PlainConversion,
 };
 use pcore::{Hash, Value};
 use ruby_workers::{HiddenPaths, RubyWorkerSettings, RubyWorkers};

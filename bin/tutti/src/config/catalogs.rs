@@ -1,6 +1,7 @@
 //! `[catalogs]` of `tutti.toml`: [`CatalogsSection`].
 
 use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use catalogs::{CatalogCompiler, ChosenCompiler, CompilerChoices};
@@ -18,6 +19,10 @@ pub(crate) struct CatalogsSection {
     pub ruby: bool,
     /// User of the Ruby processes if the server runs as root.
     pub ruby_user: String,
+    /// Value of `$serverip`; absent: the address of this machine.
+    pub serverip: Option<Ipv4Addr>,
+    /// Value of `$serverip6`; absent: the address of this machine.
+    pub serverip6: Option<Ipv6Addr>,
     /// Compiler of all nodes that are not listed.
     pub compiler: CompilerName,
     /// Compilers of environments that differ from `compiler`, by name.
@@ -127,6 +132,8 @@ impl Default for CatalogsSection {
             compile_timeout_s: catalogs::defaults::COMPILE_TIME_MAX.as_secs(),
             ruby: true,
             ruby_user: "nobody".to_owned(),
+            serverip: None,
+            serverip6: None,
             compiler: CompilerName::Native,
             environments: BTreeMap::new(),
             nodes: BTreeMap::new(),

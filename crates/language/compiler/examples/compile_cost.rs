@@ -128,6 +128,7 @@ fn environment(code: SiteManifest) -> CompilerEnvironment {
     let settings = EnvironmentSettings {
         name: "production".to_owned(),
         hiera: HieraSettings {
+            has_classifier_data: false,
             strict: true,
             ..HieraSettings::default()
         },

@@ -10,7 +10,7 @@ use evaluator::{
     VariableScope,
 };
 use lookup::{LOOKUP_ERROR, context_type};
-use pcore::{PuppetTimestamp, Type, TypeKind, Value};
+use pcore::{Hash, PuppetTimestamp, Type, TypeKind, Value};
 use resource_types::Metaparameter;
 
 use crate::catalog::{CatalogResource, ResourceKind};
@@ -59,6 +59,10 @@ impl EvaluationHost for Compilation<'_> {
             return functions::puppetdb_query(self, evaluator, &call);
         }
         evaluator::raise(format!("the function '{name}' cannot be carried out here"))
+    }
+
+    fn classifier_data(&self) -> Arc<Hash> {
+        Arc::clone(&self.request.config_data)
     }
 
     fn call_foreign_block(

@@ -19,6 +19,8 @@ pub struct CompileRequest {
     pub server_facts: Hash,
     /// Classes of the classifier, by name.
     pub classes: Vec<ClassifiedClass>,
+    /// Configuration data of the node groups, as `CLASS::PARAMETER` and value: a level of Hiera.
+    pub config_data: Arc<Hash>,
     /// Variables that the classifier sets in the top scope.
     pub parameters: Hash,
     /// Version of the catalog: seconds of the epoch, or the output of `config_version`.

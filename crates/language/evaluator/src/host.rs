@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use pcore::{PuppetTimestamp, Type, Value};
+use pcore::{Hash, PuppetTimestamp, Type, Value};
 use syntax::ast::{Ast, ExprId};
 
 use crate::block::{CodeBlock, ForeignBlock};
@@ -76,6 +76,12 @@ pub trait EvaluationHost {
     ) -> Option<EvalResult> {
         let _ = (evaluator, call);
         None
+    }
+
+    /// Configuration data of the node groups, as `CLASS::PARAMETER` and value, for Hiera's function
+    /// `classifier_data`.
+    fn classifier_data(&self) -> Arc<Hash> {
+        Arc::default()
     }
 
     /// Calls a block in another language, which the host passed to a function.

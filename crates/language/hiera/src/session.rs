@@ -29,6 +29,8 @@ pub struct HieraSettings {
     pub plan: bool,
     /// True if a data file without a hash is an error, not a warning.
     pub strict: bool,
+    /// True if the data of node groups are the first level of a global layer without a `hiera.yaml`.
+    pub has_classifier_data: bool,
 }
 
 /// The parameters of a lookup.
@@ -306,6 +308,15 @@ impl LookupSession {
         }
     }
 
+    /// The global layer without a `hiera.yaml`.
+    fn default_global_config(&self, root: &Path) -> HieraConfig {
+        let mut config = HieraConfig::default_config(root);
+        if self.settings.has_classifier_data {
+            config.add_classifier_data();
+        }
+        config
+    }
+
     fn read_layer(
         &self,
         run: &mut LookupRun<'_>,
@@ -335,7 +346,8 @@ impl LookupSession {
         if run.host.identity(&path).is_none() {
             let root = path.parent().unwrap_or(Path::new("/"));
             let standard = (owner == ConfigLayer::Global)
-                .then(|| LookupLayer::of(HieraConfig::default_config(root), owner, module));
+                .then(|| self.default_global_config(root))
+                .map(|config| LookupLayer::of(config, owner, module));
             return Ok(standard);
         }
         let data = self.cache.load(run.host, &path, DataFormat::Yaml)?;

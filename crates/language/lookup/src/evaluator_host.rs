@@ -139,6 +139,9 @@ impl<'w, 'h> EvaluatorLookupHost<'w, 'h> {
     }
 }
 
+/// The function of Puppet Enterprise that gives Hiera the configuration data of the node's groups.
+const CLASSIFIER_DATA: &str = "classifier_data";
+
 /// Code of errors that Puppet raises as `Puppet::DataBinding::LookupError`: no prefix is added to them.
 pub const LOOKUP_ERROR: &str = "LOOKUP_ERROR";
 
@@ -186,6 +189,9 @@ impl LookupHost for EvaluatorLookupHost<'_, '_> {
     }
 
     fn data_hash(&mut self, call: &FunctionCall<'_>) -> Option<Result<Value, HostError>> {
+        if call.function == CLASSIFIER_DATA {
+            return Some(Ok(Value::Hash(self.evaluator.host().classifier_data())));
+        }
         let data = self.call_data_function(call, None)?;
         Some(data.map(|data| data.unwrap_or_else(|| Value::from(Hash::new()))))
     }

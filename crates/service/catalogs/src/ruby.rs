@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use compiler::{
-    BlockArity, CompileInterrupt, ErbSource, InterruptibleWait, RubyCaller, RubyCode, RubyCodeBlock,
-    RubyDataCall, RubyFunctionKind, RubyProvider, ruby_error,
+    BlockArity, CompileInterrupt, ErbSource, InterruptibleWait, RubyCaller, RubyCode,
+    RubyCodeBlock, RubyDataCall, RubyFunctionKind, RubyProvider, ruby_error,
 };
 use evaluator::{EvalResult, EvalUnwind, raise};
 use lookup::LOOKUP_ERROR;

@@ -38,6 +38,7 @@ impl<'b> PinnedData<'b> {
     pub(crate) fn lookup(&self) -> &'b Lookup {
         self.run.lookup.get_or_init(|| {
             let settings = HieraSettings {
+                has_classifier_data: false,
                 global_config: self.roots().hiera_config.clone(),
                 environment_root: self.roots().environment.clone(),
                 plan: true,

@@ -269,6 +269,7 @@ fn answer(question: &Value, site: &Path, cache: &Arc<DataFileCache>) -> Value {
         variables,
     };
     let settings = HieraSettings {
+        has_classifier_data: false,
         global_config: Some(site.join("global/hiera.yaml")),
         environment_root: Some(site.join("environments/production")),
         plan: false,

@@ -82,6 +82,7 @@ struct Site {
 impl Site {
     fn of(root: &Path) -> Self {
         let settings = HieraSettings {
+            has_classifier_data: false,
             global_config: Some(root.join("global/hiera.yaml")),
             environment_root: Some(root.join("environments/production")),
             plan: false,

@@ -24,6 +24,7 @@ pub(crate) struct LocalHost {
 impl LocalHost {
     pub(crate) fn new(environment: EnvironmentOnDisk, cache: Arc<DataFileCache>) -> Self {
         let settings = HieraSettings {
+            has_classifier_data: false,
             global_config: Some(environment.hiera_config.clone()),
             environment_root: Some(environment.root.clone()),
             plan: false,

@@ -89,6 +89,19 @@ impl HieraConfig {
         }
     }
 
+    /// Puts the data of node groups before all other levels, as Puppet Enterprise's `hiera.yaml` does.
+    pub(crate) fn add_classifier_data(&mut self) {
+        let entry = HierarchyEntry {
+            name: "Classifier Configuration Data".to_owned(),
+            kind: DataFunctionKind::DataHash,
+            function: "classifier_data".to_owned(),
+            datadir: "data".to_owned(),
+            locations: EntryLocations::None,
+            options: Hash::new(),
+        };
+        self.hierarchy.insert(0, entry);
+    }
+
     pub(crate) fn of(path: &Path, data: &Value, owner: ConfigLayer) -> Result<Self, Error> {
         let reader = HieraConfigReader { path, owner };
         let empty = Arc::default();

@@ -106,6 +106,7 @@ pub(crate) fn site(data: &[u8]) {
 
 fn looked_up(given: &mut Given<'_>, key: &str) -> Vec<String> {
     let settings = HieraSettings {
+        has_classifier_data: false,
         global_config: Some(PathBuf::from("/global/hiera.yaml")),
         environment_root: Some(PathBuf::from("/env")),
         plan: key.len().is_multiple_of(2),

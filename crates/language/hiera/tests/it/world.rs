@@ -42,6 +42,7 @@ impl World {
     pub(crate) fn session(&self) -> LookupSession {
         let global = Path::new("/global/hiera.yaml");
         let settings = HieraSettings {
+            has_classifier_data: false,
             global_config: self.files.contains_key(global).then(|| global.to_owned()),
             environment_root: Some(PathBuf::from("/env")),
             plan: self.plan,

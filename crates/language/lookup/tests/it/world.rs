@@ -34,6 +34,7 @@ impl World {
             all.insert(Path::new("/env").join(path), (*text).to_owned());
         }
         let settings = HieraSettings {
+            has_classifier_data: false,
             global_config: Some(PathBuf::from("/env/global/hiera.yaml")),
             environment_root: Some(PathBuf::from("/env")),
             plan: false,

@@ -261,6 +261,7 @@ impl Catalogs {
             trusted: node.trusted.clone(),
             server_facts,
             classes: node.classes.clone(),
+            config_data: Arc::clone(&node.config_data),
             parameters,
             ..CompileRequest::default()
         }
@@ -275,8 +276,12 @@ impl Catalogs {
         let settings = &self.inner.settings;
         // The data of other nodes are read with the rights of a plan's owner, by functions of the plan.
         let is_node = request.block.is_none();
+        let version = match &opened.code_id {
+            Some(code_id) if opened.has_config_version => Value::from(code_id.as_str()),
+            _ => Value::Int(seconds_of_epoch()),
+        };
         CompileRequest {
-            version: Value::Int(seconds_of_epoch()),
+            version,
             code_id: opened.code_id.clone(),
             exports: settings.exports.clone().filter(|_| is_node),
             puppetdb_queries: settings.puppetdb_queries.clone().filter(|_| is_node),

@@ -16,6 +16,8 @@ pub struct OpenEnvironment {
     /// Code id of the version; `None` if the files may change at any time.
     pub code_id: Option<String>,
     pub(super) directory: PathBuf,
+    /// True if `environment.conf` names a program for the version of catalogs.
+    pub(super) has_config_version: bool,
     pub compiler: CompilerEnvironment,
 }
 
@@ -112,6 +114,7 @@ mod tests {
             environment: "production".parse().unwrap(),
             code_id: code_id.map(str::to_owned),
             directory: directory.to_owned(),
+            has_config_version: false,
             compiler: on_disk.into_compiler(CompilerOptions::default()),
         }
     }

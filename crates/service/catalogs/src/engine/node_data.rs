@@ -2,7 +2,9 @@
 //!
 //! Invariant: trusted data are those of the node's certificate, never a fact.
 
-use classifier::{Classifier, NodeClassification, NodeFacts};
+use std::sync::Arc;
+
+use classifier::{Classifier, GroupClasses, NodeClassification, NodeFacts};
 use compiler::{ClassifiedClass, trusted_data, with_agent_facts};
 use environments::EnvironmentName;
 use pcore::{Hash, Value};
@@ -22,6 +24,8 @@ pub(super) struct CatalogNode {
     pub(super) facts_bytes: usize,
     pub(super) trusted: Hash,
     pub(super) classes: Vec<ClassifiedClass>,
+    /// Configuration data of node groups, as Hiera looks them up.
+    pub(super) config_data: Arc<Hash>,
     /// Variables of node groups.
     pub(super) parameters: Hash,
     /// Environment of the node groups, else the one that the agent requested last.
@@ -83,6 +87,7 @@ impl CatalogNode {
                         .collect(),
                 })
                 .collect(),
+            config_data: Arc::new(config_data(&classified.config_data)),
             parameters: classified
                 .parameters
                 .iter()
@@ -94,6 +99,17 @@ impl CatalogNode {
             certname: known.certname,
         })
     }
+}
+
+/// The data of all classes by `CLASS::PARAMETER`.
+fn config_data(classes: &GroupClasses) -> Hash {
+    let classes = classes.iter();
+    let all = classes.flat_map(|(class, parameters)| {
+        let names = parameters.iter();
+        names.map(move |(name, value)| (format!("{class}::{name}"), value))
+    });
+    all.map(|(key, value)| (Value::from(key.as_str()), Value::from_json(value)))
+        .collect()
 }
 
 fn environment_of(

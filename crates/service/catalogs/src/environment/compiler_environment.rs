@@ -54,6 +54,7 @@ impl EnvironmentOnDisk {
                 environment_root: Some(self.root.clone()),
                 plan: false,
                 strict: true,
+                has_classifier_data: true,
             },
             settings: Vec::new(),
             storeconfigs,

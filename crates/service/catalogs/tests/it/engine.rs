@@ -69,6 +69,76 @@ async fn the_environment_is_that_of_the_groups_if_the_request_names_none() {
     assert_eq!(compiled.code_id, None);
 }
 
+/// A class with a parameter, and a site manifest that includes it.
+fn write_web(version: &std::path::Path) {
+    std::fs::create_dir_all(version.join("modules/web/manifests")).unwrap();
+    let class =
+        "class web($port = 1, $hosts = []) { notify { 'port': message => [$port, $hosts] } }";
+    std::fs::write(version.join("modules/web/manifests/init.pp"), class).unwrap();
+    std::fs::create_dir_all(version.join("data")).unwrap();
+    let data = "web::port: 2\nweb::hosts: [a]\n";
+    std::fs::write(version.join("data/common.yaml"), data).unwrap();
+    let hiera = "version: 5\nhierarchy: [{name: all, path: common.yaml}]\n";
+    std::fs::write(version.join("hiera.yaml"), hiera).unwrap();
+}
+
+#[tokio::test]
+async fn configuration_data_of_groups_come_before_data_of_the_environment() {
+    let world = World::new(CatalogSettings::default()).await;
+    let version = world.deploy('1', "node n1 { include web } node default { }");
+    write_web(&version);
+    let message = async |node| notices(&world.compile(node).await.unwrap())[0].1.clone();
+    assert_eq!(message("n1").await, json!([2, ["a"]]));
+    world
+        .group(json!({"config_data": {"web": {"port": "%{facts.size}80"}, "other": {"x": 1}}}))
+        .await;
+    assert_eq!(message("n1").await, json!(["280", ["a"]]));
+    // a parameter of the group's class is stronger
+    let other = json!({
+        "name": "other", "rule": ["=", "name", "n2"], "classes": {"web": {"port": 9}},
+    });
+    world.group(other).await;
+    assert_eq!(message("n2").await, json!([9, ["a"]]));
+}
+
+#[tokio::test]
+async fn a_global_hiera_yaml_decides_where_configuration_data_stand() {
+    let world = World::new(CatalogSettings::default()).await;
+    let version = world.deploy('1', "include web");
+    write_web(&version);
+    world
+        .group(json!({"config_data": {"web": {"port": 3}}}))
+        .await;
+    let hiera = world.root.path().join("hiera.yaml");
+    std::fs::write(world.root.path().join("first.yaml"), "web::port: 4\n").unwrap();
+    let first = "{name: first, path: first.yaml, data_hash: yaml_data, datadir: .}";
+    let data = "{name: groups, data_hash: classifier_data}";
+    for (hierarchy, expected) in [
+        (format!("[{first}, {data}]"), json!(4)),
+        (format!("[{data}, {first}]"), json!(3)),
+        ("[]".to_owned(), json!(2)),
+    ] {
+        std::fs::write(&hiera, format!("version: 5\nhierarchy: {hierarchy}\n")).unwrap();
+        let compiled = world.compile("n1").await.unwrap();
+        assert_eq!(notices(&compiled)[0].1[0], expected, "{hierarchy}");
+    }
+}
+
+#[tokio::test]
+async fn the_program_of_config_version_is_not_run() {
+    let world = World::new(CatalogSettings::default()).await;
+    world.deploy('1', "notify { 'one': }");
+    let compiled = world.compile("n1").await.unwrap();
+    assert!(compiled.catalog["version"].is_i64());
+    let version = world.deploy('2', "notify { 'two': }");
+    let marker = version.join("was_run");
+    let program = format!("config_version = /usr/bin/touch {}\n", marker.display());
+    std::fs::write(version.join("environment.conf"), program).unwrap();
+    let compiled = world.compile("n1").await.unwrap();
+    assert_eq!(compiled.catalog["version"], json!(code_id('2')));
+    assert!(!marker.exists());
+}
+
 #[tokio::test]
 async fn each_version_gives_its_own_catalog() {
     let world = World::new(CatalogSettings::default()).await;

@@ -136,10 +136,7 @@ impl CodeSource for EnvironmentFiles {
                 bytes: text.into_bytes().into(),
             })),
             Err(EnvironmentReadError::Io { source, .. }) if is_absence(source.kind()) => Ok(None),
-            Err(failure) => Err(CodeReadError {
-                path: path.display().to_string(),
-                cause: failure.to_string(),
-            }),
+            Err(failure) => Err(failure.into()),
         }
     }
 }

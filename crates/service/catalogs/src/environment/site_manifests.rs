@@ -47,10 +47,7 @@ impl EnvironmentFiles {
                 path: path.to_string_lossy().into(),
                 bytes: text.into_bytes().into(),
             }),
-            Err(failure) => Err(CodeReadError {
-                path: path.display().to_string(),
-                cause: failure.to_string(),
-            }),
+            Err(failure) => Err(failure.into()),
         }
     }
 
@@ -58,10 +55,7 @@ impl EnvironmentFiles {
     fn manifest_path(&self) -> Result<PathBuf, CodeReadError> {
         let root = &self.environment.root;
         let path = root.join("environment.conf");
-        let settings = read_if_exists(&path).map_err(|failure| CodeReadError {
-            path: path.display().to_string(),
-            cause: failure.to_string(),
-        })?;
+        let settings = read_if_exists(&path)?;
         let manifest = settings
             .as_deref()
             .and_then(|text| setting(text, "manifest"));

@@ -6,6 +6,8 @@ use std::io::{ErrorKind, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
+use evaluator::CodeReadError;
+
 use crate::defaults::FILE_BYTES_MAX;
 
 /// A file of an environment that cannot be read.
@@ -22,6 +24,25 @@ pub enum EnvironmentReadError {
     /// A path, link or setting of the environment leads to a file with secrets of the server.
     #[error("{} belongs to this server, and code of environments cannot read it", path.display())]
     Hidden { path: PathBuf },
+}
+
+impl From<EnvironmentReadError> for CodeReadError {
+    fn from(failure: EnvironmentReadError) -> Self {
+        let (path, cause) = match &failure {
+            EnvironmentReadError::Io { path, source } => (path, source.to_string()),
+            EnvironmentReadError::TooLarge { path, max } => {
+                (path, format!("it is larger than {max} bytes"))
+            }
+            EnvironmentReadError::Hidden { path } => (
+                path,
+                "it belongs to this server, and code of environments cannot read it".to_owned(),
+            ),
+        };
+        Self {
+            path: path.display().to_string(),
+            cause,
+        }
+    }
 }
 
 /// Reads a text file up to the size limit.

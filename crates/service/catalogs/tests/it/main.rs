@@ -5,6 +5,7 @@
 mod embedded_exports;
 mod engine;
 mod fake_puppetdb;
+mod hostile_names;
 mod impact;
 mod native_functions;
 mod puppetdb;

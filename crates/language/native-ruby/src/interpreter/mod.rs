@@ -186,22 +186,14 @@ impl<'t, 's> Interpreter<'t, 's> {
             Node::OperatorAssign(target, operator, value) => {
                 self.operator_assign(target, operator, value)
             }
-            Node::And(left, right) => {
-                let left = self.eval(left)?;
-                if left.is_truthy() {
-                    self.eval(right)
-                } else {
-                    Ok(left)
-                }
-            }
-            Node::Or(left, right) => {
-                let left = self.eval(left)?;
-                if left.is_truthy() {
-                    Ok(left)
-                } else {
-                    self.eval(right)
-                }
-            }
+            Node::And(left, right) => match self.eval(left)? {
+                left if left.is_truthy() => self.eval(right),
+                left => Ok(left),
+            },
+            Node::Or(left, right) => match self.eval(left)? {
+                left if left.is_truthy() => Ok(left),
+                _ => self.eval(right),
+            },
             Node::Not(operand) => Ok(RubyValue::Bool(!self.eval(operand)?.is_truthy())),
             Node::If {
                 condition,
@@ -234,41 +226,14 @@ impl<'t, 's> Interpreter<'t, 's> {
             Node::LegacyCall(name, list) => self.legacy_call(name, list),
             Node::ModernCall(name, list) => self.modern_call(name, list),
             Node::HasVariable(name) => self.has_variable(name),
-            Node::DefinedInstanceVariable(name) => {
-                let is_set = match self.instance_variables.contains_key(name) {
-                    true => true,
-                    false => self.find_instance_variable(name)?.is_some(),
-                };
-                Ok(match is_set {
-                    true => RubyValue::string("instance-variable"),
-                    false => RubyValue::Nil,
-                })
-            }
-            Node::Next(value) => {
-                let value = match value {
-                    Some(value) => self.eval(value)?,
-                    None => RubyValue::Nil,
-                };
-                Err(Interruption::Next(value))
-            }
+            Node::DefinedInstanceVariable(name) => self.defined_instance_variable(name),
+            Node::Next(value) => Err(Interruption::Next(self.eval_optional(value.as_deref())?)),
             Node::Break => Err(Interruption::Break),
-            Node::Return(value) => {
-                let value = match value {
-                    Some(value) => self.eval(value)?,
-                    None => RubyValue::Nil,
-                };
-                Err(Interruption::Return(value))
-            }
+            Node::Return(value) => Err(Interruption::Return(self.eval_optional(value.as_deref())?)),
             Node::Require => Ok(RubyValue::Unknown),
             Node::Raise => refuse("an exception"),
             Node::Begin { body, rescues } => self.eval_begin(body, rescues),
-            Node::While { condition, body } => {
-                while self.eval(condition)?.is_truthy() {
-                    self.count_step()?;
-                    self.eval_body(body)?;
-                }
-                Ok(RubyValue::Nil)
-            }
+            Node::While { condition, body } => self.eval_while(condition, body),
             Node::AssignAll(slots, list) => self.assign_all(slots, list),
             Node::Digest(digest, operand) => {
                 let operand = self.eval(operand)?;
@@ -283,6 +248,22 @@ impl<'t, 's> Interpreter<'t, 's> {
             }
             Node::ClosureScope => Ok(RubyValue::Scope),
         }
+    }
+
+    /// The value of a jump; `nil` without one.
+    fn eval_optional(&mut self, value: Option<&'t Expr>) -> Eval {
+        match value {
+            Some(value) => self.eval(value),
+            None => Ok(RubyValue::Nil),
+        }
+    }
+
+    fn eval_while(&mut self, condition: &'t Expr, body: &'t [Expr]) -> Eval {
+        while self.eval(condition)?.is_truthy() {
+            self.count_step()?;
+            self.eval_body(body)?;
+        }
+        Ok(RubyValue::Nil)
     }
 
     fn put(&mut self, text: &str) -> Eval {

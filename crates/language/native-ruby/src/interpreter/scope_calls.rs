@@ -28,6 +28,16 @@ impl<'t> Interpreter<'t, '_> {
         Ok(Some(value))
     }
 
+    /// `defined?(@name)`
+    pub(super) fn defined_instance_variable(&mut self, name: &Arc<str>) -> Eval {
+        let is_set = self.instance_variables.contains_key(name)
+            || self.find_instance_variable(name)?.is_some();
+        Ok(match is_set {
+            true => RubyValue::string("instance-variable"),
+            false => RubyValue::Nil,
+        })
+    }
+
     pub(super) fn scope_variable(&mut self, name: &'t Expr) -> Eval {
         let name = self.eval_name(name)?;
         self.scope_variable_named(&name)

@@ -1,4 +1,4 @@
-//! Replies of many megabytes, such as catalogs: [`large_reply`].
+//! Replies of many megabytes, such as catalogs, rows of the inventory and results of plans: [`large_reply`].
 //!
 //! Invariant: a large reply is written as JSON on a thread that may block, so that no other request waits for
 //! it.

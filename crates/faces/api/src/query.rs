@@ -1,27 +1,28 @@
 //! Queries of data about nodes: `/pdb/query/v4`, for PuppetDB's own clients.
 
 use api_types::{ApiError, PuppetDbQuery, kinds};
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use inventory::{NodeQuery, QueryError, QueryErrorOrigin, QueryPaging};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::SharedApiContext;
 use crate::body::StrictBody;
 use crate::failure::ApiFailure;
+use crate::large_reply::large_reply;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn get(
     State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<Vec<Value>>, ApiFailure> {
+) -> Result<Response, ApiFailure> {
     answer(&api, PuppetDbQuery::from_parameters(given)?, None).await
 }
 
 pub(crate) async fn post(
     State(api): State<SharedApiContext>,
     StrictBody(asked): StrictBody<PuppetDbQuery>,
-) -> Result<Json<Vec<Value>>, ApiFailure> {
+) -> Result<Response, ApiFailure> {
     answer(&api, asked, None).await
 }
 
@@ -29,7 +30,7 @@ pub(crate) async fn get_entity(
     State(api): State<SharedApiContext>,
     PathVariables(entity): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<Vec<Value>>, ApiFailure> {
+) -> Result<Response, ApiFailure> {
     answer(&api, PuppetDbQuery::from_parameters(given)?, Some(entity)).await
 }
 
@@ -37,7 +38,7 @@ pub(crate) async fn post_entity(
     State(api): State<SharedApiContext>,
     PathVariables(entity): PathVariables<String>,
     StrictBody(asked): StrictBody<PuppetDbQuery>,
-) -> Result<Json<Vec<Value>>, ApiFailure> {
+) -> Result<Response, ApiFailure> {
     answer(&api, asked, Some(entity)).await
 }
 
@@ -45,7 +46,7 @@ async fn answer(
     api: &SharedApiContext,
     asked: PuppetDbQuery,
     entity: Option<String>,
-) -> Result<Json<Vec<Value>>, ApiFailure> {
+) -> Result<Response, ApiFailure> {
     let query = match (asked.query, entity) {
         (None, None) => {
             let what = "give a query, for example nodes[certname] { certname ~ \"^web\" }";
@@ -67,7 +68,7 @@ async fn answer(
         order_by: asked.order_by,
     };
     let rows = api.inventory.query(&query.with_paging(paging)).await;
-    rows.map(Json).map_err(failure)
+    large_reply(rows.map_err(failure)?).await
 }
 
 /// Checks the name of an entity, which becomes part of a query.

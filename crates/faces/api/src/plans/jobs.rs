@@ -6,8 +6,8 @@ use api_types::{
     ApiError, JobStatus, Order, Pagination, PlanJob, PlanJobList, PlanJobsQuery, PlanQuestion,
     Timestamp,
 };
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use serde_json::Value;
 use store::{
     AwaitedAnswer, JobStateRow, PlanJobFilter, PlanJobRow, PlanQuestionRow, PlanStepState, now_ms,
@@ -18,6 +18,7 @@ use crate::base_url::BaseUrl;
 use crate::defaults::PLAN_RESULTS_CHARS;
 use crate::failure::ApiFailure;
 use crate::jobs::{end_of_second, job_order, object, seconds, statuses};
+use crate::large_reply::large_reply;
 use crate::owners::{OwnerCache, StoredOwner};
 use crate::plans::plan_job_error;
 use crate::plans::steps::step_name;
@@ -27,7 +28,7 @@ pub(crate) async fn list(
     State(api): State<SharedApiContext>,
     base: BaseUrl,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<PlanJobList>, ApiFailure> {
+) -> Result<Response, ApiFailure> {
     let query = PlanJobsQuery::read(given)?;
     let page = store_page(query.page);
     let mut filter = filter(&query);
@@ -47,10 +48,11 @@ pub(crate) async fn list(
         item
     });
     let pagination = Pagination::of(query.page, query.order_by.as_str(), query.order, total);
-    Ok(Json(PlanJobList {
+    large_reply(PlanJobList {
         items: items.collect(),
         pagination,
-    }))
+    })
+    .await
 }
 
 pub(crate) async fn show(
@@ -58,7 +60,7 @@ pub(crate) async fn show(
     base: BaseUrl,
     PathVariables(number): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<PlanJob>, ApiFailure> {
+) -> Result<Response, ApiFailure> {
     given.finish()?;
     let row = find_plan_job(&api, &number).await?;
     let steps = api.store.plan_steps(row.number).await?;
@@ -66,13 +68,14 @@ pub(crate) async fn show(
     let result = parse_json(row.number, row.result.as_deref());
     let timestamp = Timestamp::from_ms(row.changed_ms);
     let mut questions = OpenPlanQuestions::load(&api, std::slice::from_ref(&row)).await?;
-    Ok(Json(PlanJob {
+    large_reply(PlanJob {
         questions: questions.take_questions(row.number),
         result: Some(result),
         timestamp: Some(timestamp),
         status: Some(states_by_step(&steps)),
         ..item(&base, row, &owners)
-    }))
+    })
+    .await
 }
 
 /// Open questions of the plan jobs in a list.

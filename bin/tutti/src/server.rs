@@ -4,6 +4,7 @@
 //! is accepted that cannot be served.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -169,25 +170,17 @@ impl ServerEngines {
         let blobs = BlobStore::open(config.data_dir.join("blobs"))?;
         let modules = config.data_dir.join("modules");
         crate::shipped_modules::write(&modules)?;
-        let code = EnvironmentDir::new(&config.code.codedir)
-            .with_modules(modules.clone())
-            .with_versions(config.code.directory.join("versions"));
-        let code: Arc<dyn CodeReader> = Arc::new(code);
+        let code = environments(config, &modules);
         let certname: Certname = config.certname.parse()?;
         let (fabric, inbox) = Fabric::new(PcpUri::server(&certname));
         let inventory = crate::inventory::open(config, store.clone()).await?;
-        let directories = Box::pin(crate::directories::open(config, store.clone())).await?;
-        let external_directories = directories.external_directories;
-        info.features.extend(directories.features);
+        let users = Box::pin(UserEngines::open(config, &store, &mut info)).await?;
+        let UserEngines {
+            access,
+            external_directories,
+            recheck,
+        } = users;
         info.features.extend(inventory.feature());
-        let access = rbac::Rbac::open_with(
-            store.clone(),
-            &config.data_dir,
-            crate::rbac::settings(config, &external_directories),
-        );
-        let access = Box::pin(access).await?;
-        access.bind_groups(&external_directories.origins()).await?;
-        let recheck = crate::directories::recheck(config, &access, &external_directories);
         let audit = crate::audit::open(config, store.clone()).await;
         let classifier = crate::classifier::open(store.clone(), &inventory).await?;
         let catalogs = crate::catalogs::start(
@@ -305,6 +298,45 @@ impl ServerEngines {
             ca: certificates.map(|it| it.service.clone()),
         }
     }
+}
+
+/// Users, roles and tokens, and the directories of users who are not of this server.
+struct UserEngines {
+    access: rbac::Rbac,
+    external_directories: api::ExternalDirectories,
+    recheck: external_directories::RemoteUserCheck,
+}
+
+// === impl UserEngines ===
+
+impl UserEngines {
+    /// Opens them; the states of the directories are added to `info`.
+    async fn open(config: &Config, store: &Store, info: &mut api::ServerInfo) -> Result<Self> {
+        let directories = Box::pin(crate::directories::open(config, store.clone())).await?;
+        let external_directories = directories.external_directories;
+        info.features.extend(directories.features);
+        let access = rbac::Rbac::open_with(
+            store.clone(),
+            &config.data_dir,
+            crate::rbac::settings(config, &external_directories),
+        );
+        let access = Box::pin(access).await?;
+        access.bind_groups(&external_directories.origins()).await?;
+        let recheck = crate::directories::recheck(config, &access, &external_directories);
+        Ok(Self {
+            access,
+            external_directories,
+            recheck,
+        })
+    }
+}
+
+/// The code of all environments, with the modules that the server has for each.
+fn environments(config: &Config, modules: &Path) -> Arc<dyn CodeReader> {
+    let code = EnvironmentDir::new(&config.code.codedir)
+        .with_modules(modules.to_owned())
+        .with_versions(config.code.directory.join("versions"));
+    Arc::new(code)
 }
 
 /// The properties of the server that its configuration determines.

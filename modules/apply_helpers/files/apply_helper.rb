@@ -93,6 +93,19 @@ module ApplyHelper
     facts = libraries.map { |path| File.join(path, 'facter') }.select { |path| File.directory?(path) }
     Puppet[:factpath] = [*facts, Puppet[:factpath]].join(File::PATH_SEPARATOR) unless facts.empty?
     external = Dir.glob(File.join(modules, '*', 'facts.d'))
+    external.each { |path| make_executable(path) }
     Facter.search_external(external) unless external.empty?
+  end
+
+  # Extensions of external facts that Facter reads instead of executing them.
+  DATA = %w[.txt .yaml .yml .json].freeze
+
+  # Files of tasks are sent without their mode.
+  def self.make_executable(directory)
+    programs = Dir.glob(File.join(directory, '*')).select { |path| File.file?(path) }
+    programs.reject { |path| DATA.include?(File.extname(path)) }.each { |path| File.chmod(0o700, path) }
+  rescue SystemCallError
+    # the files belong to another user, who made them executable or not
+    nil
   end
 end

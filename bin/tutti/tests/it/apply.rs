@@ -187,17 +187,27 @@ async fn types_facts_and_files_of_modules_are_sent_with_the_task() {
         "m/lib/facter/shelf.rb",
         "Facter.add(:shelf) { setcode { 'seven' } }\n",
     );
+    world.plan_file(
+        "other/lib/facter/other.rb",
+        "Facter.add(:other) { setcode { 'o' } }\n",
+    );
+    world.plan_file("m/facts.d/rack.sh", "#!/bin/sh\necho rack=r7\n");
+    world.plan_file("m/facts.d/zone.txt", "zone=z1\n");
     world.plan_file("m/files/etc/motd", "from the module\n");
     world.plan_file("m/files/tree/a/b", "deep\n");
     world.plan_file(
         "site/plans/init.pp",
         r#"
 plan site(TargetSpec $nodes, String $directory) {
-  apply_prep($nodes)
+  apply_prep($nodes, '_required_modules' => ['m'])
+  if get_targets($nodes).any |$it| { $it.facts['other'] != undef } {
+    fail_plan('facts of a module that is not required')
+  }
+  apply_prep(get_targets($nodes)[0])
   return apply($nodes) {
     $place = "${directory}/${trusted['certname']}"
     file { $place: ensure => directory }
-    -> marker { "${place}/marker": text => m::shout("shelf ${facts['shelf']}") }
+    -> marker { "${place}/marker": text => m::shout("shelf ${facts['shelf']} ${facts['rack']} ${facts['zone']}") }
     -> file { "${place}/motd": source => 'puppet:///modules/m/etc/motd' }
     -> file { "${place}/tree": ensure => directory, recurse => true, source => 'puppet:///modules/m/tree' }
   }.map |$it| { [$it.report['status'], $it.report['host']] }
@@ -209,7 +219,7 @@ plan site(TargetSpec $nodes, String $directory) {
     assert_eq!(job["result"], json!(NODES.map(|node| ["changed", node])));
     for node in NODES {
         let read = |file: &str| std::fs::read_to_string(directory.join(node).join(file)).unwrap();
-        assert_eq!(read("marker"), "SHELF SEVEN");
+        assert_eq!(read("marker"), "SHELF SEVEN R7 Z1");
         assert_eq!(read("motd"), "from the module\n");
         assert_eq!(read("tree/a/b"), "deep\n");
     }

@@ -88,7 +88,7 @@ pub trait CodeVersion: Debug + Send + Sync {
         entries: &[String],
     ) -> Result<(), CodeError>;
 
-    /// A file that a node requests. `module` is `None` for [`FileMount::Plugins`] only; `path` is
+    /// A file that a node requests. `module` is `None` where [`FileMount::has_modules`] is false; `path` is
     /// relative to the module's directory of that mount, not percent-encoded.
     fn file(
         &self,

@@ -14,21 +14,30 @@ pub enum FileMount {
     Scripts,
     /// Plugins of `<module>/lib` of all modules together; its paths have no module.
     Plugins,
+    /// External facts of `<module>/facts.d` of all modules together; its paths have no module.
+    PluginFacts,
 }
 
 /// The error for a text that is not the name of a served mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no such mount: modules, tasks, scripts and plugins are served")]
+#[error("no such mount: modules, tasks, scripts, plugins and pluginfacts are served")]
 pub struct UnknownMount;
 
-const MOUNTS: [(FileMount, &str, &str); 4] = [
+const MOUNTS: [(FileMount, &str, &str); 5] = [
     (FileMount::Modules, "modules", "files"),
     (FileMount::Tasks, "tasks", "tasks"),
     (FileMount::Scripts, "scripts", "scripts"),
     (FileMount::Plugins, "plugins", "lib"),
+    (FileMount::PluginFacts, "pluginfacts", "facts.d"),
 ];
 
 impl FileMount {
+    /// True if its paths name a module.
+    #[must_use]
+    pub fn has_modules(self) -> bool {
+        !matches!(self, Self::Plugins | Self::PluginFacts)
+    }
+
     /// Name of the mount in URIs.
     pub fn as_str(self) -> &'static str {
         self.uri_and_directory_names().0
@@ -50,7 +59,7 @@ impl FileMount {
     /// The path of a file's URI, without the query.
     pub(crate) fn uri_path(self, module: &str, path: &str) -> String {
         let mut uri = format!("/puppet/v3/file_content/{}/", self.as_str());
-        if self != Self::Plugins {
+        if self.has_modules() {
             uri.push_str(module);
             uri.push('/');
         }
@@ -74,6 +83,7 @@ impl FileMount {
             Self::Tasks => ("tasks", "tasks"),
             Self::Scripts => ("scripts", "scripts"),
             Self::Plugins => ("plugins", "lib"),
+            Self::PluginFacts => ("pluginfacts", "facts.d"),
         }
     }
 }
@@ -111,6 +121,10 @@ mod tests {
         assert_eq!(
             path(FileMount::Plugins, "x.rb"),
             "/puppet/v3/file_content/plugins/x.rb"
+        );
+        assert_eq!(
+            path(FileMount::PluginFacts, "x.sh"),
+            "/puppet/v3/file_content/pluginfacts/x.sh"
         );
         assert_eq!(
             path(FileMount::Modules, "a b?ä"),

@@ -104,7 +104,7 @@ impl FileRequest {
             .map_err(|error: environments::EnvironmentNameError| {
                 PuppetApiFailure::bad_request(error.to_string())
             })?;
-        if mount == FileMount::Plugins {
+        if !mount.has_modules() {
             return Ok(Self::File {
                 environment,
                 mount,

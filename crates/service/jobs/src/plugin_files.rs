@@ -6,8 +6,11 @@ use environments::{CodeError, CodeVersion};
 
 use crate::spec::TaskPlugins;
 
-/// Directories of `lib` with facts, relative to it.
-const FACTS: &[&str] = &["facter"];
+/// Directory of `lib` with facts in Ruby, relative to it.
+const FACTS: &str = "facter";
+
+/// Directory of a module with external facts.
+const EXTERNAL_FACTS: &str = "facts.d";
 
 /// Directories of `lib/puppet` that only a server loads.
 const OF_SERVERS: &[&str] = &["application", "face", "functions", "parser", "reports"];
@@ -15,18 +18,23 @@ const OF_SERVERS: &[&str] = &["application", "face", "functions", "parser", "rep
 /// The entries, as among the `files` of a task's metadata.
 pub(crate) fn plugin_entries(
     version: &dyn CodeVersion,
-    plugins: TaskPlugins,
+    plugins: &TaskPlugins,
 ) -> Result<Vec<String>, CodeError> {
     let mut entries = Vec::new();
-    if plugins == TaskPlugins::None {
+    if *plugins == TaskPlugins::None {
         return Ok(entries);
     }
     for module in version.modules()? {
         let name = &module.name;
         let list = |directory: &str| version.entries(Some(name), directory);
-        if plugins == TaskPlugins::Facts {
-            let facts = FACTS.iter().map(|facts| format!("{name}/lib/{facts}"));
-            entries.extend(facts);
+        if let TaskPlugins::Facts { modules } = plugins {
+            if !modules.is_empty() && !modules.contains(name) {
+                continue;
+            }
+            entries.push(format!("{name}/lib/{FACTS}"));
+            if !list(EXTERNAL_FACTS)?.is_empty() {
+                entries.push(format!("{name}/{EXTERNAL_FACTS}"));
+            }
             continue;
         }
         let below_puppet = list("lib/puppet")?.into_iter().map(|it| it.name);
@@ -45,7 +53,7 @@ pub(crate) fn plugin_entries(
                 .map(|below| format!("{name}/lib/puppet/{below}")),
         );
         let below_lib = list("lib")?.into_iter().map(|it| it.name);
-        let others = below_lib.filter(|it| it != "puppet" && !FACTS.contains(&it.as_str()));
+        let others = below_lib.filter(|it| it != "puppet" && it != FACTS);
         entries.extend(others.map(|below| format!("{name}/lib/{below}")));
     }
     Ok(entries)
@@ -56,6 +64,12 @@ mod tests {
     use environments::{CodeReader as _, EnvironmentDir};
 
     use super::*;
+
+    fn facts_of(modules: &[&str]) -> TaskPlugins {
+        TaskPlugins::Facts {
+            modules: modules.iter().map(ToString::to_string).collect(),
+        }
+    }
 
     #[test]
     fn types_and_facts_are_found_and_functions_left_out() {
@@ -69,6 +83,7 @@ mod tests {
             "typed/lib/puppet/util/u.rb",
             "typed/lib/puppet_x/x.rb",
             "typed/lib/facter/f.rb",
+            "typed/facts.d/rack.sh",
             "functions/lib/puppet/functions/f.rb",
             "functions/lib/puppet_x/x.rb",
         ] {
@@ -79,7 +94,7 @@ mod tests {
         let code = EnvironmentDir::new(directory.path());
         let version = code.version(&"production".parse().unwrap()).unwrap();
         let entries = |plugins| {
-            let mut entries = plugin_entries(&*version, plugins).unwrap();
+            let mut entries = plugin_entries(&*version, &plugins).unwrap();
             entries.sort();
             entries
         };
@@ -94,13 +109,17 @@ mod tests {
             ]
         );
         assert_eq!(
-            entries(TaskPlugins::Facts),
-            ["functions/lib/facter", "typed/lib/facter"]
+            entries(facts_of(&[])),
+            ["functions/lib/facter", "typed/facts.d", "typed/lib/facter"]
+        );
+        assert_eq!(
+            entries(facts_of(&["functions", "none"])),
+            ["functions/lib/facter"]
         );
         std::fs::create_dir_all(modules.join("typed/tasks")).unwrap();
         std::fs::write(modules.join("typed/tasks/init.sh"), "#!/bin/sh\n").unwrap();
         let mut task = version.task(&"typed".parse().unwrap()).unwrap();
-        let facts = entries(TaskPlugins::Facts);
+        let facts = entries(facts_of(&[]));
         version.add_task_files(&mut task, &facts).unwrap();
         let odd = ["../x", "typed/../..", "none/lib/a", "typed"].map(str::to_owned);
         version.add_task_files(&mut task, &odd).unwrap();
@@ -109,7 +128,10 @@ mod tests {
             .iter()
             .map(|file| file.filename.as_str())
             .collect();
-        assert_eq!(names, ["init.sh", "typed/lib/facter/f.rb"]);
-        assert_eq!(task.metadata.files, ["typed/lib/facter/"]);
+        assert_eq!(
+            names,
+            ["init.sh", "typed/facts.d/rack.sh", "typed/lib/facter/f.rb"]
+        );
+        assert_eq!(task.metadata.files, ["typed/facts.d/", "typed/lib/facter/"]);
     }
 }

@@ -128,7 +128,7 @@ pub enum TaskPurpose {
 }
 
 /// The code of all modules that Puppet needs on a node, without pluginsync.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TaskPlugins {
     /// The task needs none.
     #[default]
@@ -136,7 +136,10 @@ pub enum TaskPlugins {
     /// Resource types and providers, with what they load.
     Types,
     /// Facts.
-    Facts,
+    Facts {
+        /// Names of the modules whose facts are sent; those of all if there are none.
+        modules: Vec<String>,
+    },
 }
 
 /// An on-demand Puppet run.

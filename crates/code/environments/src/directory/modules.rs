@@ -70,11 +70,13 @@ impl ModulepathDirectories {
     ) -> Result<Option<(PathBuf, File)>, CodeError> {
         check_relative(path).map_err(|problem| CodeError::InvalidPath { problem })?;
         let candidates = match (mount, module) {
-            (FileMount::Plugins, None) => self.list_modules()?,
-            (FileMount::Plugins, Some(_)) | (_, None) => {
-                let problem = "the mount `plugins` has no modules, the others have";
+            (mount, None) if !mount.has_modules() => self.list_modules()?,
+            (mount, module) if mount.has_modules() != module.is_some() => {
+                let problem =
+                    "the mounts `plugins` and `pluginfacts` have no modules, the others have";
                 return Err(CodeError::InvalidPath { problem });
             }
+            (_, None) => Vec::new(),
             (_, Some(name)) => self.find_module(name).into_iter().collect(),
         };
         for module in candidates {

@@ -1,6 +1,7 @@
 //! The supporting files of a task: `files` of the metadata and of its implementations.
 //!
-//! An entry is `<module>/files/…`, `<module>/lib/…`, `<module>/scripts/…` or `<module>/tasks/…`;
+//! An entry is `<module>/files/…`, `<module>/lib/…`, `<module>/scripts/…`, `<module>/tasks/…` or
+//! `<module>/facts.d/…`;
 //! one that ends with `/` stands for everything below.
 //!
 //! Invariant: an entry without any file is an error, because without it the task would fail on

@@ -151,7 +151,7 @@ impl JobPreparer {
         mut found: EnvironmentTask,
         mut files: Vec<String>,
     ) -> Result<EnvironmentTask, RunJobError> {
-        let plugins = task.plugins;
+        let plugins = task.plugins.clone();
         if plugins == TaskPlugins::None && files.is_empty() {
             return Ok(found);
         }
@@ -160,7 +160,7 @@ impl JobPreparer {
         // Reading code blocks.
         tokio::task::spawn_blocking(move || {
             let version = code.version_of(&environment, code_id.as_deref())?;
-            files.extend(plugin_entries(&*version, plugins)?);
+            files.extend(plugin_entries(&*version, &plugins)?);
             version.add_task_files(&mut found, &files)?;
             store_files(&found, &blobs)?;
             Ok(found)

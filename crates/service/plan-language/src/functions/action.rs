@@ -119,7 +119,7 @@ impl PlanAction<'_> {
             params: self.params.clone(),
             node_params: self.node_params.clone(),
             purpose: self.purpose,
-            plugins: self.plugins,
+            plugins: self.plugins.clone(),
             sensitive: self.sensitive.clone(),
             run_as: options.run_as.clone(),
             noop,

@@ -27,6 +27,8 @@ pub(crate) struct PlanActionOptions {
     /// The user as whom nodes run the action: the call's, or else the plan's. `None` for the user
     /// of the agent.
     pub(crate) run_as: Option<String>,
+    /// Modules whose facts `apply_prep` sends; those of all if there are none.
+    pub(crate) required_modules: Vec<String>,
     /// The arguments that are not options.
     pub(crate) parameters: Hash,
 }
@@ -85,6 +87,7 @@ impl PlanActionOptions {
                     self.limits.rollout.pause_between_batches =
                         parse_option("_pause_between_batches", value)?;
                 }
+                Some(REQUIRED_MODULES) => self.required_modules = parse_modules(value)?,
                 Some(RUN_AS) => self.run_as = Some(parse_user(value)?),
                 Some("_env_vars") => self.env_vars = env_vars(host, value)?,
                 Some(name) if name.starts_with('_') => {}
@@ -93,6 +96,22 @@ impl PlanActionOptions {
         }
         Ok(())
     }
+}
+
+/// The option that names modules.
+const REQUIRED_MODULES: &str = "_required_modules";
+
+/// Parses a list of names of modules.
+fn parse_modules(value: &Value) -> EvalResult<Vec<String>> {
+    let names = value.as_array().map(|names| {
+        let names = names.iter();
+        names.map(|name| name.as_str().map(str::to_owned)).collect()
+    });
+    names.flatten().ok_or_else(|| {
+        failure::invalid_value_error(format!(
+            "{REQUIRED_MODULES} is a list of names of modules, not {value}"
+        ))
+    })
 }
 
 /// The option that names a user.

@@ -55,7 +55,9 @@ pub(crate) fn prepare_targets(
         native: None,
         task: TASK,
         purpose: TaskPurpose::ApplyPrep,
-        plugins: TaskPlugins::Facts,
+        plugins: TaskPlugins::Facts {
+            modules: options.required_modules.clone(),
+        },
         params: Map::new(),
         node_params: None,
         sensitive: Vec::new(),

@@ -13,6 +13,7 @@ async fn exported_resources_are_those_that_puppet_collects() {
     let mut site = ExportSite::start().await;
     store_catalogs(&site).await;
     catalogs_are_equal(&site).await;
+    a_shadow_run_collects_what_the_puppetserver_collects(&site).await;
     an_invalid_query_is_shown_with_its_reason(&site);
     a_certificate_of_another_ca_is_named(&site);
     site.puppetdb.stop().await.unwrap();
@@ -91,6 +92,25 @@ async fn catalogs_are_equal(site: &ExportSite) {
     }
     let (code, printed) = site.difference(&real, &ours);
     assert_eq!(code, 0, "{printed}");
+}
+
+/// The catalogs are equal with the PuppetDB, and differ by the collected resources without it.
+async fn a_shadow_run_collects_what_the_puppetserver_collects(site: &ExportSite) {
+    let mut puppetserver = site.start_puppetserver().await;
+    let url = site.puppetdb.url();
+    let (code, printed) = site.shadow(&puppetserver, &["--puppetdb", &url]);
+    assert_eq!(code, 0, "{printed}");
+    assert!(
+        printed.starts_with("1 of 1 nodes have the same catalog as on "),
+        "{printed}"
+    );
+    site.write_manifest("Backend <<| |>> define backend($port, $options) { notify { $title: } }");
+    let (code, printed) = site.shadow(&puppetserver, &["--puppetdb", &url]);
+    assert_eq!(code, 0, "{printed}");
+    let (code, printed) = site.shadow(&puppetserver, &[]);
+    assert_eq!(code, 1, "{printed}");
+    assert!(printed.contains("Backend[shop web1]"), "{printed}");
+    puppetserver.stop().await.unwrap();
 }
 
 fn an_invalid_query_is_shown_with_its_reason(site: &ExportSite) {

@@ -1,13 +1,14 @@
 //! A PuppetDB with catalogs, and the compilers that collect from it. Main type: [`ExportSite`].
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
 use pki::{ClientTls, TlsFiles};
 use serde_json::{Value as Json, json};
 use testkit::installation::{Installation, Programs};
-use testkit::peers::{PuppetAgent, PuppetDb};
+use testkit::peers::{PuppetAgent, PuppetDb, Puppetserver, PuppetserverOptions};
 
 /// The node whose catalog is compiled.
 const CERTNAME: &str = "here.test";
@@ -162,6 +163,46 @@ impl ExportSite {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let code = ran.status.code().unwrap_or(-1);
         (code, text(&ran.stdout), text(&ran.stderr))
+    }
+
+    /// A puppetserver with the same code and PuppetDB, which gives the certificate of [`CERTNAME`] catalogs.
+    pub(crate) async fn start_puppetserver(&self) -> Puppetserver {
+        let root = self.installation.root();
+        fs::set_permissions(root, fs::Permissions::from_mode(0o755)).unwrap();
+        let options = PuppetserverOptions {
+            puppetdb: Some(self.puppetdb.url()),
+            catalog_certnames: vec![CERTNAME.to_owned()],
+            ..PuppetserverOptions::default()
+        };
+        Puppetserver::start(&self.installation, &options)
+            .await
+            .unwrap()
+    }
+
+    /// Exit code and output of `tutti catalog shadow` for the node.
+    pub(crate) fn shadow(&self, puppetserver: &Puppetserver, more: &[&str]) -> (i32, String) {
+        let (cert, key) = self.installation.client_certificate(CERTNAME).unwrap();
+        let facts = self.installation.root().join("facts.json");
+        fs::write(&facts, "{}").unwrap();
+        let url = format!("https://localhost:{}", puppetserver.port());
+        let ran = Command::new(self.installation.tutti())
+            .args(["catalog", "shadow", CERTNAME, "--against", &url])
+            .arg("--code-dir")
+            .arg(self.environment())
+            .arg("--facts")
+            .arg(facts)
+            .arg("--cert")
+            .arg(cert)
+            .arg("--key")
+            .arg(key)
+            .arg("--cacert")
+            .arg(self.installation.ca_dir().join("ca_crt.pem"))
+            .args(more)
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&ran.stderr).into_owned();
+        (ran.status.code().unwrap_or(-1), printed + &errors)
     }
 
     /// Exit code and output of `tutti catalog diff` for two catalogs.

@@ -47,9 +47,19 @@ pub const CALLS_MAX: u32 = 500;
 /// uses a stack of 4 MiB, or fewer calls.
 pub const STACK_BYTES: usize = 640 << 10;
 
-/// Maximum nesting of lists and hashes: comparing, printing and dropping one takes stack for each
+/// Maximum nesting of lists, hashes and types: comparing, printing and dropping one takes stack for each
 /// level.
 pub const NESTING_MAX: u32 = 512;
+
+/// Parts from which on the depth of a value is remembered. Looking at fewer takes less time than finding it
+/// again.
+pub(crate) const REMEMBERED_PARTS_MIN: usize = 32;
+
+/// Parts of a value after which those that were looked at are noted, in case a value shares them.
+pub(crate) const SEEN_PARTS_MIN: usize = 64;
+
+/// Values whose depth is remembered, about 100 bytes each.
+pub(crate) const MEASURED_VALUES_MAX: usize = 4_096;
 
 /// Maximum number of names that are compared for "did you mean".
 pub const SUGGESTION_CANDIDATES_MAX: usize = 10_000;

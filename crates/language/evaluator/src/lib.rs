@@ -35,6 +35,7 @@ mod loader;
 mod lower;
 mod mersenne;
 mod mismatch;
+mod nesting;
 mod numbers;
 mod parse;
 mod regex_matches;

@@ -36,3 +36,42 @@ fn overrides_of_many_missing_resources_are_one_error() {
     let error = attack("", body).unwrap_err();
     assert!(error.contains("Could not find resource(s)"), "{error:.200}");
 }
+
+/// Each of these values grows by a level in each round; a stack that overflows would end the tests.
+#[test]
+fn values_that_grow_inwards_in_a_loop_end_at_a_limit() {
+    for grow in [
+        "[$m]",
+        "[1, $m, 2]",
+        "[[1], $m]",
+        "[[1], $m, [2]]",
+        "[$m, $m]",
+        "{ 'a' => [1], 'b' => $m, 'c' => [2] }",
+        "{ [[1], $m] => 1 }",
+        "[Sensitive({ $m => Sensitive([1]) })]",
+        "Sensitive([[1], $m, [2]])",
+        "[1].map |$e| { $m }",
+        "{ 'a' => 1 }.map |$k, $v| { [$v, $m, $k] }",
+        "[[1], [2]].reduce |$a, $b| { [$a, $m, $b] }",
+        "{ 'a' => 1 }.reduce({}) |$a, $b| { { 'x' => [1], 'y' => $m, 'z' => [1] } }",
+        "[[1]] + [$m] + [[2]]",
+        "[[1]] << $m << [2]",
+        "{ 'a' => [1] } + { 'b' => $m } + { 'c' => [2] }",
+        "Deferred('f', [[1], $m, [2]])",
+        "Tuple[Integer, $m, String]",
+        "Struct[{ 'a' => Integer, 'b' => $m, 'c' => String }]",
+        "Callable[Integer, $m, String]",
+        "[1, $m].slice(2)",
+    ] {
+        let begin = match grow.contains("m, String]") || grow.starts_with("Struct") {
+            true => "Integer",
+            false => "0",
+        };
+        let body = format!("$r = Integer[1, 100000].reduce({begin}) |$m, $x| {{ {grow} }}");
+        let error = attack("", &body).expect_err(grow);
+        assert!(
+            error.contains("deep inside each other"),
+            "{grow}: {error:.200}"
+        );
+    }
+}

@@ -86,7 +86,11 @@ impl Evaluator<'_> {
                 found.retain(|value| !value.is_undef());
                 Ok(Value::array(found))
             }
-            Value::Type(ty) => self.access_type(cx, node, ty, ids, &keys),
+            Value::Type(ty) => {
+                let found = self.access_type(cx, node, ty, ids, &keys)?;
+                self.check_nesting(cx, node.at, &found)?;
+                Ok(found)
+            }
             Value::Object(object) => {
                 if let Some(result) = object.call("[]", &keys) {
                     return result

@@ -54,7 +54,7 @@ impl Evaluator<'_> {
             | (Value::Hash(_), BinaryOp::Add | BinaryOp::Sub)
             | (Value::Uri(_) | Value::Binary(_), BinaryOp::Add) => {
                 let result = self.collect(cx, node.at, operator, &left, right)?;
-                self.check_nesting(cx, node.at, std::slice::from_ref(&result))?;
+                self.check_nesting(cx, node.at, &result)?;
                 Ok(result)
             }
             (Value::Hash(_), BinaryOp::ShiftLeft) => {

@@ -185,7 +185,7 @@ impl Evaluator<'_> {
         self.pin(&call.arguments);
         let host = self.host;
         match host.unknown_function(self, &mut call) {
-            Some(result) => result,
+            Some(result) => result.and_then(|value| self.check_result(value)),
             None => Err(self.unknown_function(cx, at, name)),
         }
     }

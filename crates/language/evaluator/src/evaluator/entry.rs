@@ -21,6 +21,7 @@ use crate::host::EvaluationHost;
 use crate::live_memory::{BranchGuard, MemoryRegion, RunningBranches};
 use crate::loader::DefinitionLoader;
 use crate::mismatch;
+use crate::nesting::NestingDepths;
 use crate::parse::{self, ParseCache, SourceLanguage};
 use crate::regex_matches::RegexMatch;
 
@@ -157,6 +158,7 @@ impl<'h> Evaluator<'h> {
                 patterns: ruby_regex::RegexCache::new(crate::defaults::PATTERNS_MAX),
                 signatures: RefCell::default(),
                 parameter_types: RefCell::default(),
+                nesting: NestingDepths::default(),
                 said_once: RefCell::default(),
             }),
             budget: EvaluationBudget::new(limits),

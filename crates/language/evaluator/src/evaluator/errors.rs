@@ -101,62 +101,37 @@ impl Evaluator<'_> {
         error.into()
     }
 
-    /// Refuses values that are nested too deeply. A loop nests values through its first or last
-    /// list, so only those are followed.
+    /// Refuses a value that is nested too deeply.
     pub(crate) fn check_nesting(
         &self,
         cx: EvalContext<'_>,
         at: u32,
-        elements: &[Value],
+        value: &Value,
     ) -> EvalResult<()> {
-        if nesting(elements) < defaults::NESTING_MAX {
-            return Ok(());
+        match self.shared.nesting.is_allowed(value) {
+            true => Ok(()),
+            false => Err(self.fail(cx, at, BUDGET_EXHAUSTED, nesting_message())),
         }
-        Err(self.fail(
-            cx,
-            at,
-            BUDGET_EXHAUSTED,
-            format!(
-                "lists and hashes are more than {} deep inside each other",
-                defaults::NESTING_MAX
-            ),
-        ))
     }
-}
 
-/// Nesting depth of values, along the first and last elements.
-fn nesting(elements: &[Value]) -> u32 {
-    let mut depth = 0;
-    let mut inner = outermost(elements.iter());
-    while let Some(value) = inner {
-        depth += 1;
-        if depth >= defaults::NESTING_MAX {
-            break;
-        }
-        inner = match value {
-            Value::Array(elements) => outermost(elements.iter()),
-            Value::Hash(entries) => {
-                outermost(entries.values()).or_else(|| outermost(entries.keys()))
+    /// The same for the result of a function; the call adds its location.
+    pub(crate) fn check_result(&self, result: Value) -> EvalResult {
+        match self.shared.nesting.is_allowed(&result) {
+            true => Ok(result),
+            false => {
+                let mut error = EvalError::without_location(nesting_message());
+                error.code = BUDGET_EXHAUSTED;
+                Err(error.into())
             }
-            Value::Sensitive(inner) => outermost(std::iter::once(&**inner)),
-            _ => None,
-        };
+        }
     }
-    depth
 }
 
-fn outermost<'a>(mut elements: impl DoubleEndedIterator<Item = &'a Value>) -> Option<&'a Value> {
-    let holds = |value: &&Value| match value {
-        Value::Array(elements) => !elements.is_empty(),
-        Value::Hash(entries) => !entries.is_empty(),
-        Value::Sensitive(_) => true,
-        _ => false,
-    };
-    let first = elements.next()?;
-    if holds(&first) {
-        return Some(first);
-    }
-    elements.next_back().filter(holds)
+fn nesting_message() -> String {
+    format!(
+        "lists and hashes are more than {} deep inside each other",
+        defaults::NESTING_MAX
+    )
 }
 
 /// Label of an expression in error texts.

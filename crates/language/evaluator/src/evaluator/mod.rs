@@ -49,6 +49,7 @@ use crate::frame::{GlobalVariables, VariableFrame};
 use crate::host::EvaluationHost;
 use crate::live_memory::{BranchGuard, MemoryRegion, RunningBranches};
 use crate::loader::DefinitionLoader;
+use crate::nesting::NestingDepths;
 use crate::regex_matches::RegexMatch;
 
 /// Evaluates programs for a host, within [`EvaluationLimits`](crate::EvaluationLimits).
@@ -88,6 +89,8 @@ pub(crate) struct SharedState {
     pub(crate) signatures: RefCell<FastHashMap<(usize, u32), CachedSignature>>,
     /// Types of the parameters of classes and defined types, by the same keys.
     pub(crate) parameter_types: RefCell<FastHashMap<(usize, u32), CachedParameterTypes>>,
+    /// Depths of the values that the program made.
+    pub(crate) nesting: NestingDepths,
     /// Keys of the messages that are logged only once.
     pub(crate) said_once: RefCell<FastHashSet<String>>,
 }
@@ -289,8 +292,9 @@ impl Evaluator<'_> {
     fn list(&mut self, cx: EvalContext<'_>, at: u32, items: &[NodeId]) -> EvalResult {
         let elements = self.unfold(cx, items)?;
         self.charge_list(cx, at, elements.len())?;
-        self.check_nesting(cx, at, &elements)?;
-        Ok(Value::array(elements))
+        let list = Value::array(elements);
+        self.check_nesting(cx, at, &list)?;
+        Ok(list)
     }
 
     /// Evaluates a list, replacing splats by their elements.
@@ -321,14 +325,13 @@ impl Evaluator<'_> {
         for (key, value) in entries {
             let key = self.eval(cx, *key)?;
             let value = self.eval(cx, *value)?;
-            self.check_nesting(cx, at, std::slice::from_ref(&value))?;
-            self.check_nesting(cx, at, std::slice::from_ref(&key))?;
             if self.looks_ahead && key.has_unknown() {
                 unknown.push(key.clone());
             }
             hash.insert(key, value);
         }
         let hash = Value::hash(hash);
+        self.check_nesting(cx, at, &hash)?;
         // With an unknown key, the value of every key is unknown.
         Ok(match unknown.is_empty() {
             true => hash,

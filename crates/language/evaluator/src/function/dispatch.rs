@@ -52,7 +52,7 @@ impl NativeFunction {
                     ty,
                     &value,
                 )),
-                _ => Ok(value),
+                _ => evaluator.check_result(value),
             };
         }
         raise(self.mismatch(evaluator, forms, &call))

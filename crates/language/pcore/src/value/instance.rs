@@ -114,6 +114,10 @@ impl PuppetObject for ObjectInstance {
             .collect()
     }
 
+    fn held_values(&self) -> Vec<&Value> {
+        self.attributes.values().collect()
+    }
+
     fn has_unknown(&self) -> bool {
         self.attributes.iter().any(|(_, value)| value.has_unknown())
     }

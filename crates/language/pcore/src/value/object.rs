@@ -48,6 +48,11 @@ pub trait PuppetObject: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// Values that it holds and that a program gave it, so that their nesting can be measured.
+    fn held_values(&self) -> Vec<&Value> {
+        Vec::new()
+    }
+
     /// True if it represents an unknown value, which is an instance of every type.
     fn is_unknown(&self) -> bool {
         false

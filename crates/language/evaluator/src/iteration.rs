@@ -51,6 +51,15 @@ impl ElementIteration {
         }
     }
 
+    /// The values among which are those that it gives.
+    pub(crate) fn held_values(&self) -> Vec<&Value> {
+        match self {
+            Self::List { elements, .. } => elements.iter().collect(),
+            Self::Entries { entries, .. } => entries.keys().chain(entries.values()).collect(),
+            Self::Range { .. } => Vec::new(),
+        }
+    }
+
     fn over_type(ty: &Type) -> Option<Self> {
         match ty.unaliased()?.kind() {
             TypeKind::Integer(range) => Some(Self::range(range.from()?, range.to()?)),

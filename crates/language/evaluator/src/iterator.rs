@@ -54,6 +54,10 @@ impl PuppetObject for LazyIterator {
         Some(self.iteration.clone().collect())
     }
 
+    fn held_values(&self) -> Vec<&Value> {
+        self.iteration.held_values()
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

@@ -62,6 +62,9 @@ fn values_that_grow_inwards_in_a_loop_end_at_a_limit() {
         "Struct[{ 'a' => Integer, 'b' => $m, 'c' => String }]",
         "Callable[Integer, $m, String]",
         "[1, $m].slice(2)",
+        "[[1], $m, [2]].reverse_each",
+        "{ 'a' => [1], 'b' => $m }.reverse_each",
+        "[$m, [1], [2]].step(2)",
     ] {
         let begin = match grow.contains("m, String]") || grow.starts_with("Struct") {
             true => "Integer",

@@ -142,6 +142,10 @@ impl PuppetObject for PlanResource {
         true
     }
 
+    fn held_values(&self) -> Vec<&Value> {
+        vec![&self.state, &self.desired_state, &self.events]
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

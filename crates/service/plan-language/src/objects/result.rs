@@ -325,6 +325,10 @@ impl PuppetObject for TaskResult {
         true
     }
 
+    fn held_values(&self) -> Vec<&Value> {
+        self.value.values().chain(&self.error).collect()
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

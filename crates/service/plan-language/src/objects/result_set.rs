@@ -147,6 +147,11 @@ impl PuppetObject for ResultSet {
         true
     }
 
+    fn held_values(&self) -> Vec<&Value> {
+        let results = self.0.iter();
+        results.flat_map(|result| result.held_values()).collect()
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

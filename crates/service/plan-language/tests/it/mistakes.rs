@@ -244,6 +244,10 @@ async fn what_is_too_deep_or_too_slow_is_ended() {
     let brackets = format!("return {}{}", "[".repeat(10_000), "]".repeat(10_000));
     let nested = format!("return {}1{}", "[".repeat(1_500), "]".repeat(1_500));
     let not = format!("return {}true", "!".repeat(10_000));
+    let inwards = "return range(1, 10000).reduce(0) |$m, $x| { [[1], $m, [2]] }";
+    let objects = "return range(1, 10000).reduce(0) |$m, $x| { ResourceInstance.new({ \
+        'target' => get_target('n'), 'type' => 'File', 'title' => 'x', \
+        'events' => [[1], $m, [2]] }) }";
     let pattern =
         "return 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!' =~ /^(a|a|aa)+$/";
     for (name, text, expected) in [
@@ -253,6 +257,8 @@ async fn what_is_too_deep_or_too_slow_is_ended() {
         ("brackets", &brackets, "nested too deeply"),
         ("nested", &nested, "too deep inside each other"),
         ("not", &not, "nested too deeply"),
+        ("loop", inwards, "deep inside each other"),
+        ("objects", objects, "deep inside each other"),
         ("pattern", pattern, "more than 10000000 ways to match"),
     ] {
         let plan = format!("plan m::p() {{\n{text}\n}}");

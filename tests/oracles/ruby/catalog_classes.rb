@@ -46,7 +46,7 @@ def compile_class(question, name, facts, environment)
       # a node freezes its facts
       own = { 'facts' => Marshal.load(Marshal.dump(facts)), 'parameters' => { 'class_to_compile' => name } }
       node = node_of(question.merge(own), environment)
-      documents(Puppet::Parser::Compiler.compile(node), false)
+      documents(Puppet::Parser::Compiler.compile(node), false, logged)
     end
   rescue StandardError, SystemStackError, ScriptError => e
     refusal(e)

@@ -47,7 +47,7 @@ impl Compilation<'_> {
             ErbSource::Text(text) => ErbTemplate::parse(text).map(Arc::new).ok(),
         };
         if let Some(template) = native {
-            let mut scope = TemplateScope {
+            let mut scope = NativeScope {
                 compilation: self,
                 evaluator,
                 scope: call.scope(),
@@ -77,7 +77,7 @@ impl Compilation<'_> {
             None => name.split_once("::")?.0,
         };
         let function = self.environment.ruby_function(evaluator, module, name)?;
-        let mut scope = TemplateScope {
+        let mut scope = NativeScope {
             compilation: self,
             evaluator,
             scope: global,
@@ -122,7 +122,7 @@ fn failed(unwind: Box<EvalUnwind>) -> RubyScopeError {
 }
 
 /// The scope of the code that renders a template or calls a function.
-struct TemplateScope<'c, 'e, 'h> {
+struct NativeScope<'c, 'e, 'h> {
     compilation: &'c Compilation<'e>,
     evaluator: &'c mut Evaluator<'h>,
     scope: VariableScope,
@@ -130,7 +130,7 @@ struct TemplateScope<'c, 'e, 'h> {
     nesting: usize,
 }
 
-impl TemplateScope<'_, '_, '_> {
+impl NativeScope<'_, '_, '_> {
     /// Calls a function in Ruby that is native too; `None` if it is another one, or Ruby has to do it.
     fn call_native(&mut self, name: &str, arguments: &[Value]) -> Option<Value> {
         let is_other =
@@ -145,7 +145,7 @@ impl TemplateScope<'_, '_, '_> {
     }
 }
 
-impl RubyScope for TemplateScope<'_, '_, '_> {
+impl RubyScope for NativeScope<'_, '_, '_> {
     fn instance_variable(&mut self, name: &str) -> Result<Option<Value>, RubyScopeError> {
         let found = self.evaluator.variable_in(&self.scope, name);
         let found = found.transpose().map_err(failed)?;

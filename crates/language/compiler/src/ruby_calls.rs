@@ -43,7 +43,7 @@ impl Compilation<'_> {
             Some(_) => None,
         };
         if let Some(value) = native {
-            return Some(Ok(value));
+            return Some(charged(evaluator, Ok(value)));
         }
         let ruby = self.ruby()?;
         let kind = ruby.find_function(call.name)?;
@@ -153,7 +153,7 @@ impl Compilation<'_> {
     }
 }
 
-/// The result of Ruby code, charged to the budget of the compilation.
+/// The result of code in Ruby, whoever carried it out, charged to the budget of the compilation.
 fn charged(evaluator: &Evaluator<'_>, result: EvalResult) -> EvalResult {
     let value = result?;
     evaluator.charge_received(&value)?;

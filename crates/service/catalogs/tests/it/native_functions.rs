@@ -117,3 +117,14 @@ fn a_function_that_changes_its_argument_is_for_ruby() {
     let refused = title("notify { \"${m::change([])}\": }", &files).unwrap_err();
     assert!(refused.contains("/nonexistent/ruby"), "{refused}");
 }
+
+#[test]
+fn results_count_as_memory_of_the_compilation() {
+    let large = function("m::large", "Integer", "\"#{value}#{'x' * 8000000}\"");
+    let files = [("m/lib/puppet/functions/m/large.rb", large.as_str())];
+    let one = title("notify { \"${m::large(7).length}\": }", &files);
+    assert_eq!(one.as_deref(), Ok("8000001"));
+    let many = "$all = Integer[1, 200].map |$n| { m::large($n) }\nnotify { 'x': }";
+    let refused = title(many, &files).unwrap_err();
+    assert!(refused.contains("holds more than"), "{refused}");
+}

@@ -153,7 +153,7 @@ impl Compilation<'_> {
     }
 }
 
-/// The result of code in Ruby, whoever carried it out, charged to the budget of the compilation.
+/// The result of code in Ruby, carried out by Ruby or natively, charged to the budget of the compilation.
 fn charged(evaluator: &Evaluator<'_>, result: EvalResult) -> EvalResult {
     let value = result?;
     evaluator.charge_received(&value)?;

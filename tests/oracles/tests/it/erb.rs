@@ -11,6 +11,7 @@ use native_ruby::{ErbTemplate, NativeRubyError};
 use oracles::{Puppet, ask_puppet, blocks};
 use serde_json::json;
 
+use crate::native_outcome::NativeOutcome;
 use scope::TableScope;
 use variables::VariableMaker;
 
@@ -41,7 +42,7 @@ fn templates_of_modules_are_rendered_as_by_ruby() {
         "{native} of {} templates are native; of their renderings {} are, {} are left to Ruby ({} of them \
          fail there); not native: {reasons:?}",
         texts.len(),
-        outcome.rendered,
+        outcome.native,
         outcome.left,
         outcome.left_and_failed
     );
@@ -53,10 +54,7 @@ fn templates_of_modules_are_rendered_as_by_ruby() {
 fn written_templates_are_rendered_as_by_ruby() {
     let texts = blocks("erb.txt").expect("the cases");
     let outcome = compare(&texts, 6);
-    println!(
-        "{} renderings native, {} not",
-        outcome.rendered, outcome.left
-    );
+    println!("{} renderings native, {} not", outcome.native, outcome.left);
     outcome.assert_equal();
 }
 
@@ -66,36 +64,14 @@ fn methods_give_the_values_of_ruby() {
     let outcome = compare(&texts, 1);
     println!(
         "{} calls are native, {} are left to Ruby, {} of them fail there",
-        outcome.rendered, outcome.left, outcome.left_and_failed
+        outcome.native, outcome.left, outcome.left_and_failed
     );
-    assert!(outcome.rendered > 2000, "{}", outcome.rendered);
+    assert!(outcome.native > 2000, "{}", outcome.native);
     outcome.assert_equal();
 }
 
-#[derive(Default)]
-struct Outcome {
-    rendered: usize,
-    left: usize,
-    left_and_failed: usize,
-    wrong: Vec<String>,
-}
-
-// === impl Outcome ===
-
-impl Outcome {
-    fn assert_equal(&self) {
-        let shown = self.wrong.len().min(30);
-        assert!(
-            self.wrong.is_empty(),
-            "{} differences:\n{}",
-            self.wrong.len(),
-            self.wrong[..shown].join("\n")
-        );
-    }
-}
-
 /// Renders each template with several sets of variables here and with Ruby.
-fn compare(texts: &[String], rounds: u64) -> Outcome {
+fn compare(texts: &[String], rounds: u64) -> NativeOutcome {
     let mut cases = Vec::new();
     let mut native = Vec::new();
     for (number, text) in texts.iter().enumerate() {
@@ -112,12 +88,12 @@ fn compare(texts: &[String], rounds: u64) -> Outcome {
     }
     let question = json!({"templates": texts, "cases": cases});
     let answers = ask_puppet(Puppet::Seven, "erb.rb", &question).expect("answers of Ruby");
-    let mut outcome = Outcome::default();
+    let mut outcome = NativeOutcome::default();
     let answers = answers.as_array().expect("a list");
     assert_eq!(answers.len(), native.len());
     for ((number, rendered, variables), answer) in native.into_iter().zip(answers) {
         match rendered {
-            Ok(text) if answer["text"].as_str() == Some(text.as_str()) => outcome.rendered += 1,
+            Ok(text) if answer["text"].as_str() == Some(text.as_str()) => outcome.native += 1,
             Ok(text) => {
                 let template: String = texts[number].chars().take(300).collect();
                 outcome.wrong.push(format!(

@@ -12,6 +12,7 @@ mod generated;
 mod generated_catalogs;
 mod lookup;
 mod lookup_programs;
+mod native_outcome;
 mod psych;
 mod r10k;
 mod r10k_forge;

@@ -11,6 +11,7 @@ use oracles::{Puppet, ask_puppet, blocks};
 use pcore::{Type, Value};
 use serde_json::{Value as Json, json};
 
+use crate::native_outcome::NativeOutcome;
 use crate::random::Random;
 
 /// Calls of each function with other arguments.
@@ -60,27 +61,8 @@ fn written_functions_give_the_results_of_ruby() {
     outcome.assert_equal();
 }
 
-#[derive(Default)]
-struct Outcome {
-    native: usize,
-    left: usize,
-    left_and_failed: usize,
-    wrong: Vec<String>,
-}
-
-// === impl Outcome ===
-
-impl Outcome {
-    fn assert_equal(&self) {
-        let shown = self.wrong.len().min(30);
-        let count = self.wrong.len();
-        let text = self.wrong[..shown].join("\n");
-        assert!(self.wrong.is_empty(), "{count} differences:\n{text}");
-    }
-}
-
 /// Calls each function here and in Puppet with the same arguments.
-fn compare(texts: &[String]) -> Outcome {
+fn compare(texts: &[String]) -> NativeOutcome {
     let mut cases = Vec::new();
     let mut native = Vec::new();
     for (number, text) in texts.iter().enumerate() {
@@ -102,7 +84,7 @@ fn compare(texts: &[String]) -> Outcome {
     let answers = answers.expect("answers of Puppet");
     let answers = answers.as_array().expect("a list");
     assert_eq!(answers.len(), native.len());
-    let mut outcome = Outcome::default();
+    let mut outcome = NativeOutcome::default();
     for ((number, result, arguments), answer) in native.into_iter().zip(answers) {
         match result {
             Ok(value) if answer["value"].as_str() == Some(value.as_str()) => outcome.native += 1,

@@ -6,6 +6,7 @@
 use crate::StoreError;
 use crate::exported_resources;
 use crate::rows::row;
+use crate::run_reports;
 use crate::statement::SqlStatement;
 use crate::store::Store;
 use crate::value::values;
@@ -123,15 +124,26 @@ impl Store {
         Ok(self.execute(FACTS, values![certname, facts]).await? > 0)
     }
 
-    /// Writes a report, and deletes the node's oldest reports beyond `keep`.
+    /// Writes a report, and deletes the node's oldest reports beyond `keep`. `job_id` is recorded
+    /// in the [`RunReportRow`](crate::RunReportRow) of the run too, if that names no job.
     pub async fn put_inventory_report(
         &self,
         report: &InventoryReportRow,
+        job_id: Option<&str>,
         keep: u64,
     ) -> Result<(), StoreError> {
+        let InventoryReportRow {
+            certname,
+            transaction_uuid,
+            ..
+        } = report;
         let insert = SqlStatement::new(REPORT, values![report]);
-        let trim = SqlStatement::new(DROP_OLD_REPORTS, values![report.certname, keep]);
-        self.execute_all([insert, trim]).await.map(drop)
+        let trim = SqlStatement::new(DROP_OLD_REPORTS, values![certname, keep]);
+        let link =
+            job_id.map(|job| run_reports::link_job_statement(certname, transaction_uuid, job));
+        self.execute_all([insert, trim].into_iter().chain(link))
+            .await
+            .map(drop)
     }
 
     /// Deletes a node with its reports and exported resources. `false`: it does not exist.
@@ -139,7 +151,8 @@ impl Store {
         let of_node =
             [DELETE_REPORTS, DELETE_NODE].map(|sql| SqlStatement::new(sql, values![certname]));
         let exported = exported_resources::delete_statements(certname);
-        self.execute_to_last(exported.into_iter().chain(of_node))
+        let reports = [run_reports::delete_statement(certname)];
+        self.execute_to_last(exported.into_iter().chain(reports).chain(of_node))
             .await
     }
 

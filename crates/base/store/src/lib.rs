@@ -49,10 +49,12 @@ mod plan_step_list;
 mod plan_step_row;
 mod postgres;
 mod prune;
+mod puppetdb_commands;
 mod request;
 mod roles;
 mod rows;
 mod run_names;
+mod run_reports;
 mod run_secrets;
 mod runs;
 mod schedule_row;
@@ -110,8 +112,10 @@ pub use plan_runs::PlanRunRow;
 pub use plan_step_list::{PlanQuestionRow, PlanStepListRow};
 pub use plan_step_row::{AwaitedAnswer, NewPlanStep, PlanStepEnd, PlanStepKey, PlanStepRow};
 pub use prune::PrunedRows;
+pub use puppetdb_commands::{PuppetDbCommandRow, PuppetDbQueueSize};
 pub use roles::{GrantRow, RoleRow};
 pub use run_names::{RunFilter, RunListOrder};
+pub use run_reports::{RunReportDetailRow, RunReportFilter, RunReportRow};
 pub use run_secrets::RunSecret;
 pub use runs::RunRow;
 pub use schedule_row::{
@@ -139,7 +143,9 @@ pub use writing::slots::SlotKey;
 pub fn every_statement() -> Vec<&'static str> {
     [
         jobs::STATEMENTS,
+        puppetdb_commands::STATEMENTS,
         run_names::STATEMENTS,
+        run_reports::STATEMENTS,
         run_secrets::STATEMENTS,
         runs::STATEMENTS,
         events::STATEMENTS,

@@ -90,6 +90,7 @@ pub(crate) const SQLITE: &[SchemaMigration] = migrations!("sqlite":
     29 "0029_webhook_plan_events",
     30 "0030_scheduled_plans",
     31 "0031_exported_resources",
+    32 "0032_run_reports",
 );
 
 pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
@@ -124,6 +125,7 @@ pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
     29 "0029_webhook_plan_events",
     30 "0030_scheduled_plans",
     31 "0031_exported_resources",
+    32 "0032_run_reports",
 );
 
 /// The migrations that remain to be applied after these.

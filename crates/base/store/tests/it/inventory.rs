@@ -55,10 +55,10 @@ async fn a_node_keeps_its_newest_reports(bench: Bench) {
     let store = &bench.store;
     for (uuid, at) in [("u1", 1), ("u3", 3), ("u2", 2)] {
         let row = report("a", uuid, at);
-        store.put_inventory_report(&row, 2).await.unwrap();
+        store.put_inventory_report(&row, None, 2).await.unwrap();
     }
     let other = report("b", "u1", 1);
-    store.put_inventory_report(&other, 2).await.unwrap();
+    store.put_inventory_report(&other, None, 2).await.unwrap();
     let kept = store.inventory_reports("", "a").await.unwrap();
     let names: Vec<&str> = kept.iter().map(|row| &*row.transaction_uuid).collect();
     assert_eq!(names, ["u3", "u2"]);
@@ -75,7 +75,7 @@ async fn nodes_are_read_in_pages_and_forgotten_with_their_reports(bench: Bench) 
         let facts = facts("{}", 1);
         store.put_inventory_facts(name, &facts).await.unwrap();
         let row = report(name, "u", 1);
-        store.put_inventory_report(&row, 2).await.unwrap();
+        store.put_inventory_report(&row, None, 2).await.unwrap();
     }
     let page = store.inventory_nodes("a", 1).await.unwrap();
     assert_eq!(page[0].certname, "b");

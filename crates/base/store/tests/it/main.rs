@@ -26,6 +26,7 @@ mod plan_jobs;
 mod plan_journal;
 mod postgres_session;
 mod prune;
+mod run_reports;
 mod run_secrets;
 mod runs;
 mod sizes;

@@ -15,7 +15,7 @@ use store::{Store, StoreError};
 
 use crate::defaults::REPORT_WAIT_MAX;
 use crate::embedded::{EmbeddedInventory, InventorySnapshot};
-use crate::puppetdb::{PuppetDbBackend, PuppetDbConfig};
+use crate::puppetdb::{PuppetDbBackend, PuppetDbCommand, PuppetDbConfig};
 use crate::query_permits::QueryOrigin;
 use crate::{NodeQuery, NodeRecord, PuppetReport, QueryError, RecordError};
 
@@ -245,7 +245,17 @@ impl Inventory {
         }
     }
 
-    /// Records the report of a run. Does nothing with a PuppetDB, as for facts.
+    /// Submits a command to PuppetDB. Does nothing in the embedded inventory.
+    pub async fn submit_command(&self, command: &PuppetDbCommand) -> Result<(), QueryError> {
+        match &*self.backend {
+            InventoryBackend::PuppetDb(puppetdb) => puppetdb.get()?.submit(command).await,
+            InventoryBackend::Embedded(_) => Ok(()),
+        }
+    }
+
+    /// Records the report of a run. Does nothing with a PuppetDB, as for facts. Several reports of
+    /// one run (from the agent, and from the job that started it) become one: see
+    /// [`PuppetReport::merge`].
     pub async fn record_report(
         &self,
         certname: &Certname,

@@ -28,6 +28,6 @@ pub use embedded::{InventoryNode, InventorySnapshot};
 pub use error::{QueryError, QueryErrorOrigin, RecordError, UnsupportedQuery};
 pub use handle::{Inventory, InventoryHealth};
 pub use node::NodeRecord;
-pub use puppetdb::{ConfError, PuppetDbConfig};
+pub use puppetdb::{ConfError, PuppetDbCommand, PuppetDbConfig};
 pub use query::{InvalidQueryType, NodeQuery, QueryPaging};
 pub use report::{PuppetReport, ReportMetric};

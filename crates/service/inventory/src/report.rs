@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The summary of a run; without resources and logs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PuppetReport {
-    /// PuppetDB's id of the report; empty in the embedded inventory.
+    /// Id of the report; empty if this is not the agent's own report but the result of a job.
     #[serde(default)]
     pub hash: String,
     /// Transaction id of the run.
@@ -68,6 +68,47 @@ pub struct ReportMetric {
     pub name: String,
     /// Value of the metric, a number.
     pub value: Value,
+}
+
+// === impl PuppetReport ===
+
+impl PuppetReport {
+    /// Returns `true` if this is the agent's own report.
+    pub fn is_from_agent(&self) -> bool {
+        !self.hash.is_empty()
+    }
+
+    /// One report of two about the same run. The agent's own report counts, or else `newer`; the
+    /// values that it does not have are those of the other.
+    #[must_use]
+    pub fn merge(newer: Self, known: Self) -> Self {
+        let (base, other) = match known.is_from_agent() && !newer.is_from_agent() {
+            true => (known, newer),
+            false => (newer, known),
+        };
+        Self {
+            hash: base.hash,
+            transaction_uuid: base.transaction_uuid,
+            status: base.status.or(other.status),
+            noop: base.noop.or(other.noop),
+            noop_pending: base.noop_pending.or(other.noop_pending),
+            corrective_change: base.corrective_change.or(other.corrective_change),
+            environment: base.environment.or(other.environment),
+            configuration_version: base.configuration_version.or(other.configuration_version),
+            catalog_uuid: base.catalog_uuid.or(other.catalog_uuid),
+            code_id: base.code_id.or(other.code_id),
+            cached_catalog_status: base.cached_catalog_status.or(other.cached_catalog_status),
+            job_id: base.job_id.or(other.job_id),
+            puppet_version: base.puppet_version.or(other.puppet_version),
+            start_time: base.start_time.or(other.start_time),
+            end_time: base.end_time.or(other.end_time),
+            receive_time: base.receive_time.or(other.receive_time),
+            metrics: match base.metrics.is_empty() {
+                true => other.metrics,
+                false => base.metrics,
+            },
+        }
+    }
 }
 
 /// PuppetDB wraps the list: `{"data": […], "href": "…"}`.

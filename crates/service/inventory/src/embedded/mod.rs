@@ -11,6 +11,7 @@ mod node_table;
 mod row;
 mod select;
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,14 +19,14 @@ use jiff::Timestamp;
 use pcp::Certname;
 use serde_json::Value;
 use store::{InventoryFacts, InventoryReportRow, Store, StoreError};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 
 pub use node_table::{InventoryNode, InventorySnapshot};
 
 use crate::defaults::{
     ENGINE_EVALUATIONS, EVALUATIONS, MAX_FACTS_BYTES, MAX_NODES, MAX_REPORT_BYTES, PLACE_WAIT,
-    REPORTS_PER_NODE,
+    REPORT_LOCKS, REPORTS_PER_NODE,
 };
 use crate::lang::{self, QueryEntity, SelectQuery, UnsupportedQuery};
 use crate::query::QueryForm;
@@ -41,6 +42,8 @@ pub(crate) struct EmbeddedInventory {
     permits: QueryPermits,
     /// Number of received reports, watched by callers that wait for one.
     reports: watch::Sender<u64>,
+    /// Locks of the reports of nodes, by hash of the certname.
+    report_locks: [Mutex<()>; REPORT_LOCKS],
 }
 
 impl EmbeddedInventory {
@@ -53,6 +56,7 @@ impl EmbeddedInventory {
             node_table: fleet,
             permits: QueryPermits::new(EVALUATIONS, ENGINE_EVALUATIONS),
             reports: watch::Sender::new(0),
+            report_locks: [const { Mutex::const_new(()) }; REPORT_LOCKS],
         })
     }
 
@@ -175,12 +179,21 @@ impl EmbeddedInventory {
         Ok(())
     }
 
-    /// Records a report, and drops the node's oldest one if there are too many.
+    /// Records a report, and drops the node's oldest one if there are too many. If a report of the
+    /// run is known, they become one.
     pub(crate) async fn record_report(
         &self,
         certname: &Certname,
         mut report: PuppetReport,
     ) -> Result<(), RecordError> {
+        self.check_capacity(certname)?;
+        let _writing = self.lock_reports_of(certname).await;
+        let known = self
+            .store
+            .inventory_report(certname.as_str(), &report.transaction_uuid);
+        if let Some(known) = known.await?.as_ref().and_then(load::parse_report) {
+            report = PuppetReport::merge(report, known);
+        }
         let received = *report.receive_time.get_or_insert_with(Timestamp::now);
         let row = InventoryReportRow {
             certname: certname.to_string(),
@@ -189,14 +202,24 @@ impl EmbeddedInventory {
             report: to_json_text(&report)?,
         };
         check_size(row.report.len(), MAX_REPORT_BYTES)?;
-        self.check_capacity(certname)?;
         let keep = REPORTS_PER_NODE as u64;
-        self.store.put_inventory_report(&row, keep).await?;
+        self.store
+            .put_inventory_report(&row, report.job_id.as_deref(), keep)
+            .await?;
         self.node_table
             .update_node(certname, MAX_NODES, |node| node.add_report(report));
         self.reports
             .send_modify(|count| *count = count.wrapping_add(1));
         Ok(())
+    }
+
+    /// Held while a report of a node is read, merged and written: the agent and the job that started
+    /// the run send theirs at about the same time.
+    async fn lock_reports_of(&self, certname: &Certname) -> tokio::sync::MutexGuard<'_, ()> {
+        let mut hasher = DefaultHasher::new();
+        certname.as_str().hash(&mut hasher);
+        let index = usize::try_from(hasher.finish() % REPORT_LOCKS as u64).unwrap_or(0);
+        self.report_locks[index].lock().await
     }
 
     /// Marks agents as connected. New nodes are stored, so that they are known while disconnected.

@@ -12,6 +12,7 @@ use reqwest::{StatusCode, Url};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::command::PuppetDbCommand;
 use super::conf::PuppetDbConfig;
 use error_causes::{ConnectionError, chain};
 use http_client::{BodyError, excerpt};
@@ -29,6 +30,12 @@ pub(super) struct PuppetDbClient {
     http: Mutex<Option<CachedHttpClient>>,
     /// Time of the last failure of each server.
     failed: Mutex<Vec<Option<Instant>>>,
+}
+
+/// One request to PuppetDB.
+enum PuppetDbRequest<'a> {
+    Query(&'a Value),
+    Command(&'a PuppetDbCommand),
 }
 
 /// An HTTP client, with the state of the files that it was made from.
@@ -64,6 +71,25 @@ impl PuppetDbClient {
         asker: QueryOrigin,
         question: &Value,
     ) -> Result<Vec<Value>, QueryError> {
+        self.send_to_first(asker, &PuppetDbRequest::Query(question))
+            .await
+    }
+
+    /// Submits a command. The answer comes when PuppetDB has the command in its own queue.
+    pub(super) async fn submit(&self, command: &PuppetDbCommand) -> Result<(), QueryError> {
+        let request = PuppetDbRequest::Command(command);
+        self.send_to_first(QueryOrigin::Engine, &request)
+            .await
+            .map(drop)
+    }
+
+    /// Sends a request to the servers in turn until one answers. Returns the rows of the answer; a
+    /// command has none.
+    async fn send_to_first(
+        &self,
+        asker: QueryOrigin,
+        request: &PuppetDbRequest<'_>,
+    ) -> Result<Vec<Value>, QueryError> {
         let started = Instant::now();
         let deadline = started + self.config.total_timeout;
         let _place = self
@@ -75,7 +101,7 @@ impl PuppetDbClient {
             if Instant::now() >= deadline {
                 break;
             }
-            match self.query_server(index, question, deadline).await {
+            match self.send_to_server(index, request, deadline).await {
                 Ok(rows) => {
                     self.lock_failed()[index] = None;
                     return Ok(rows);
@@ -110,16 +136,16 @@ impl PuppetDbClient {
         order
     }
 
-    async fn query_server(
+    async fn send_to_server(
         &self,
         index: usize,
-        question: &Value,
+        request: &PuppetDbRequest<'_>,
         deadline: Instant,
     ) -> Result<Vec<Value>, QueryError> {
         let base = &self.config.server_urls[index];
         let http = self.http_client(base).await?;
         let started = Instant::now();
-        let asking = self.send_request(http, base, question);
+        let asking = self.send_request(http, base, request);
         match tokio::time::timeout_at(deadline, asking).await {
             Ok(answer) => answer,
             Err(_) => Err(QueryError::Timeout {
@@ -133,14 +159,13 @@ impl PuppetDbClient {
         &self,
         http: reqwest::Client,
         base: &Url,
-        question: &Value,
+        request: &PuppetDbRequest<'_>,
     ) -> Result<Vec<Value>, QueryError> {
         let url = base.to_string();
         let started = Instant::now();
         let failed = |error: reqwest::Error| classify_error(&url, &error, started.elapsed());
-        let endpoint = format!("{}/pdb/query/v4", url.trim_end_matches('/'));
-        let request = http.post(endpoint).json(question);
-        let mut response = request.send().await.map_err(failed)?;
+        let sent = request.to_http(&http, url.trim_end_matches('/'));
+        let mut response = sent.send().await.map_err(failed)?;
         let status = response.status();
         let limit = match status.is_success() {
             true => self.config.max_response_bytes,
@@ -152,7 +177,7 @@ impl PuppetDbClient {
             return Err(refused_error(&url, status, &body));
         }
         match read {
-            Ok(body) => parse_rows(&url, &body),
+            Ok(body) => request.parse_reply(&url, &body),
             Err(BodyError::TooLarge(_)) => Err(QueryError::TooLarge {
                 limit: format!("{} MiB", limit >> 20),
             }),
@@ -195,6 +220,25 @@ impl PuppetDbClient {
 
     fn lock_failed(&self) -> std::sync::MutexGuard<'_, Vec<Option<Instant>>> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl PuppetDbRequest ===
+
+impl PuppetDbRequest<'_> {
+    /// `base`: URL of the server, without a slash at its end.
+    fn to_http(&self, http: &reqwest::Client, base: &str) -> reqwest::RequestBuilder {
+        match self {
+            Self::Query(question) => http.post(format!("{base}/pdb/query/v4")).json(question),
+            Self::Command(command) => command.to_http(http, base),
+        }
+    }
+
+    fn parse_reply(&self, url: &str, body: &[u8]) -> Result<Vec<Value>, QueryError> {
+        match self {
+            Self::Query(_) => parse_rows(url, body),
+            Self::Command(_) => PuppetDbCommand::check_reply(url, body).map(|()| Vec::new()),
+        }
     }
 }
 

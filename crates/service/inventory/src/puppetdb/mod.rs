@@ -1,10 +1,12 @@
 //! The back end that queries a real PuppetDB: [`PuppetDbBackend`].
 //!
 //! Every query is one `POST /pdb/query/v4`, in PuppetDB's own languages; nothing is translated.
+//! Data of nodes is submitted as commands.
 //! Invariant: PuppetDB's error texts are returned truncated but otherwise unchanged, and every
 //! other failure has an error variant of its own.
 
 mod client;
+mod command;
 mod conf;
 mod failure;
 
@@ -16,6 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+pub use command::PuppetDbCommand;
 pub use conf::{ConfError, PuppetDbConfig};
 
 use crate::defaults::{FACT_NODES, REPORT_AWAY, REPORT_POLL_FIRST, REPORT_POLL_LAST};
@@ -69,6 +72,11 @@ impl PuppetDbBackend {
         query: &NodeQuery,
     ) -> Result<Vec<Value>, QueryError> {
         self.client.send_query(asker, &to_request_body(query)).await
+    }
+
+    /// Submits a command.
+    pub(crate) async fn submit(&self, command: &PuppetDbCommand) -> Result<(), QueryError> {
+        self.client.submit(command).await
     }
 
     pub(crate) async fn facts(

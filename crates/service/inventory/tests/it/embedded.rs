@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use inventory::{NodeQuery, QueryError, QueryErrorOrigin, QueryPaging, RecordError, ReportMetric};
+use inventory::{
+    NodeQuery, PuppetReport, QueryError, QueryErrorOrigin, QueryPaging, RecordError, ReportMetric,
+};
 use serde_json::{Value, json};
 
 use crate::site::{Site, certname, record, report};
@@ -25,6 +27,7 @@ testkit::both!(
     a_report_that_comes_later_is_waited_for,
     facts_and_reports_that_are_too_large_are_refused,
     a_node_that_is_forgotten_is_gone,
+    one_run_that_is_reported_twice_is_one_report,
 );
 
 async fn each_operator_selects_what_it_says() {
@@ -560,4 +563,39 @@ async fn a_node_that_is_forgotten_is_gone() {
     assert_eq!(site.names("nodes { }").await, "silent web1 web2");
     site.restart().await;
     assert_eq!(site.names("nodes { }").await, "silent web1 web2");
+}
+
+async fn one_run_that_is_reported_twice_is_one_report() {
+    let site = Site::empty().await;
+    let inventory = &site.inventory;
+    let node = certname("web");
+    let of_job = PuppetReport {
+        transaction_uuid: "u1".to_owned(),
+        status: Some("changed".to_owned()),
+        job_id: Some("7".to_owned()),
+        ..PuppetReport::default()
+    };
+    let of_agent = PuppetReport {
+        hash: "abcd".to_owned(),
+        status: Some("failed".to_owned()),
+        job_id: None,
+        catalog_uuid: Some("c1".to_owned()),
+        ..of_job.clone()
+    };
+    let reports = [&of_job, &of_agent];
+    for order in [[0, 1], [1, 0]] {
+        for index in order {
+            let report = reports[index].clone();
+            inventory.record_report(&node, report).await.unwrap();
+        }
+        let snapshot = inventory.snapshot().unwrap();
+        let [known] = &snapshot.get(&node).unwrap().reports[..] else {
+            panic!("one run has one report");
+        };
+        assert_eq!(known.hash, "abcd");
+        assert_eq!(known.status.as_deref(), Some("failed"));
+        assert_eq!(known.catalog_uuid.as_deref(), Some("c1"));
+        assert_eq!(known.job_id.as_deref(), Some("7"));
+        inventory.forget(&node).await.unwrap();
+    }
 }

@@ -10,7 +10,7 @@ use crate::store::Store;
 use crate::value::values;
 
 row! {
-    /// A queued command.
+    /// A command that waits until PuppetDB takes it.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct PuppetDbCommandRow {
         /// Position in the queue; higher than that of any command before.
@@ -25,7 +25,7 @@ row! {
         pub queued_ms: i64,
         /// Bytes of the payload as stored.
         pub size_bytes: i64,
-        /// The payload, compressed.
+        /// The payload: JSON, as a gzip stream.
         pub payload: Vec<u8>,
     } read write columns command_columns select commands from "puppetdb_commands"
 }
@@ -33,7 +33,7 @@ row! {
 /// Number, bytes and age of the queued commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PuppetDbQueueSize {
-    /// Number of commands.
+    /// Number of commands in the queue.
     pub commands: u64,
     /// Bytes of the payloads as stored.
     pub bytes: u64,

@@ -33,7 +33,7 @@ row! {
 }
 
 row! {
-    /// A complete report.
+    /// A report with its metrics, logs and resources.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct RunReportDetailRow {
         /// The report without its metrics, logs and resources.

@@ -1,0 +1,372 @@
+//! The handle that the server uses: [`RunReports`].
+//!
+//! Invariant: a call returns when its data is durable.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use inventory::{Inventory, NodeRecord, PuppetReport, ReportMetric};
+use jiff::Timestamp;
+use pcp::Certname;
+use store::{
+    ListPage, PuppetDbCommandRow, RunReportDetailRow, RunReportFilter, RunReportRow, Store,
+    StoreError, now_ms,
+};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::compression::{compress, uncompress};
+use crate::defaults::{
+    KEEP_REPORTS, MAX_DETAIL_BYTES, PRUNE_REPORTS, REPORT_ID_PREFIX, REPORTS_OF_NODE,
+    SUMMARY_METRICS,
+};
+use crate::error::{FindReportError, RecordRunError};
+use crate::forwarding::{
+    CommandForwarder, CommandQueue, ForwardedCatalog, ForwardingMetrics, ForwardingState,
+    REPLACE_CATALOG, REPLACE_FACTS, STORE_REPORT,
+};
+use crate::puppetdb_format::{catalog_payload, facts_payload, report_payload};
+use crate::report::{RunReport, RunReportDetail};
+
+/// Settings of the reports.
+#[derive(Clone, Debug)]
+pub struct RunReportsConfig {
+    /// Certname of this server, the producer of the data that PuppetDB gets.
+    pub certname: Certname,
+    /// Time for which reports are kept.
+    pub keep: Duration,
+    /// Number of reports that are kept of each node.
+    pub keep_of_node: u64,
+    /// `true` if facts, catalogs and reports are forwarded to the inventory's PuppetDB.
+    pub forward: bool,
+}
+
+/// Reports of runs. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct RunReports {
+    inner: Arc<RunReportsState>,
+}
+
+#[derive(Debug)]
+struct RunReportsState {
+    config: RunReportsConfig,
+    store: Store,
+    inventory: Inventory,
+    /// Commands for PuppetDB; `None` if none are forwarded.
+    queue: Option<Arc<CommandQueue>>,
+    stopped: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// A report in a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunReportEntry {
+    /// Certname of the node.
+    pub certname: String,
+    /// Time at which the server received the report.
+    pub received: Timestamp,
+    /// The job that started the run; `None` if no job did.
+    pub job_id: Option<String>,
+    /// Status, times and versions, without metrics. Its `hash` is the id of the report.
+    pub summary: PuppetReport,
+}
+
+/// A report with its metrics, logs and resources.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredRunReport {
+    /// The report as in a list.
+    pub entry: RunReportEntry,
+    /// Metrics, logs and resources.
+    pub detail: RunReportDetail,
+}
+
+/// A report in the form in which it is stored.
+struct PackedReport {
+    row: RunReportDetailRow,
+    command: Option<PuppetDbCommandRow>,
+    /// The summary for the inventory.
+    summary: PuppetReport,
+}
+
+// === impl RunReportsConfig ===
+
+impl RunReportsConfig {
+    /// The default settings: nothing is forwarded.
+    pub fn new(certname: Certname) -> Self {
+        Self {
+            certname,
+            keep: KEEP_REPORTS,
+            keep_of_node: REPORTS_OF_NODE,
+            forward: false,
+        }
+    }
+}
+
+// === impl RunReports ===
+
+impl RunReports {
+    /// Starts the deletion of old reports, and the forwarding.
+    pub async fn start(
+        config: RunReportsConfig,
+        store: Store,
+        inventory: Inventory,
+    ) -> Result<Self, StoreError> {
+        let (stopped, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let queue = match config.forward {
+            true => Some(Arc::new(
+                CommandQueue::open(store.clone(), &config.certname).await?,
+            )),
+            false => None,
+        };
+        if let Some(queue) = &queue {
+            let forwarder = CommandForwarder {
+                queue: Arc::clone(queue),
+                inventory: inventory.clone(),
+                stopped: stopped.clone(),
+            };
+            tasks.spawn(forwarder.run());
+        }
+        tasks.spawn(prune(store.clone(), config.keep, stopped.clone()));
+        Ok(Self {
+            inner: Arc::new(RunReportsState {
+                config,
+                store,
+                inventory,
+                queue,
+                stopped,
+                tasks,
+            }),
+        })
+    }
+
+    /// Records a report, and queues it for PuppetDB. A report of a run that is known replaces it.
+    pub async fn record_report(&self, report: RunReport) -> Result<(), RecordRunError> {
+        let inner = &self.inner;
+        let (queue, certname) = (inner.queue.clone(), report.certname.clone());
+        let packed = run_blocking(move || PackedReport::new(report, queue.as_deref())).await?;
+        inner
+            .store
+            .put_run_report(
+                &packed.row,
+                inner.config.keep_of_node,
+                packed.command.as_ref(),
+            )
+            .await?;
+        if let Some(queue) = &inner.queue {
+            queue.notify_added();
+        }
+        inner
+            .inventory
+            .record_report(&certname, packed.summary)
+            .await?;
+        Ok(())
+    }
+
+    /// Records the facts that a node sent to this Puppet server, with its request for a catalog or
+    /// on their own, and queues them for PuppetDB.
+    pub async fn record_facts(
+        &self,
+        certname: &Certname,
+        record: NodeRecord,
+    ) -> Result<(), RecordRunError> {
+        let inner = &self.inner;
+        if let Some(queue) = inner.queue.clone() {
+            let (node, record) = (certname.clone(), record.clone());
+            let make = Arc::clone(&queue);
+            let command = run_blocking(move || {
+                make.make_command(REPLACE_FACTS, &node, |by| facts_payload(&node, &record, by))
+            });
+            queue.replace(&command.await?).await?;
+        }
+        inner.inventory.record_facts(certname, record).await?;
+        Ok(())
+    }
+
+    /// Queues a catalog for PuppetDB. Does nothing if nothing is forwarded.
+    pub async fn record_catalog(&self, catalog: ForwardedCatalog) -> Result<(), RecordRunError> {
+        let Some(queue) = self.inner.queue.clone() else {
+            return Ok(());
+        };
+        let make = Arc::clone(&queue);
+        let command = run_blocking(move || {
+            let node = catalog.certname.clone();
+            make.make_command(REPLACE_CATALOG, &node, |by| catalog_payload(catalog, by))
+        });
+        queue.replace(&command.await?).await?;
+        Ok(())
+    }
+
+    /// Returns `true` if [`record_catalog`](Self::record_catalog) needs catalogs.
+    pub fn forwards(&self) -> bool {
+        self.inner.queue.is_some()
+    }
+
+    /// Reports that the filter selects, newest first.
+    pub async fn list(
+        &self,
+        filter: &RunReportFilter,
+        page: ListPage,
+    ) -> Result<Vec<RunReportEntry>, StoreError> {
+        let rows = self.inner.store.run_reports(filter, page).await?;
+        let entries = rows.into_iter().filter_map(|row| {
+            RunReportEntry::from_row(row)
+                .inspect_err(|error| tracing::warn!(%error, "a stored report cannot be read"))
+                .ok()
+        });
+        Ok(entries.collect())
+    }
+
+    /// The report whose id is `id` or begins with it.
+    pub async fn find(&self, id: &str) -> Result<StoredRunReport, FindReportError> {
+        let id = id.to_ascii_lowercase();
+        let is_hex = id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_hex || !(REPORT_ID_PREFIX..=32).contains(&id.len()) {
+            return Err(FindReportError::InvalidId(id.chars().take(40).collect()));
+        }
+        let mut rows = self.inner.store.run_report_details(&id).await?.into_iter();
+        match (rows.next(), rows.next()) {
+            (Some(row), None) => run_blocking(move || StoredRunReport::from_row(row)).await,
+            (Some(_), Some(_)) => Err(FindReportError::Ambiguous(id)),
+            (None, _) => Err(FindReportError::Unknown(id)),
+        }
+    }
+
+    /// State of the forwarding; `None` if nothing is forwarded.
+    pub async fn forwarding(&self) -> Result<Option<ForwardingState>, StoreError> {
+        match &self.inner.queue {
+            Some(queue) => queue.state().await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Metrics of the forwarding; `None` if nothing is forwarded.
+    pub fn metrics(&self) -> Option<Arc<ForwardingMetrics>> {
+        Some(self.inner.queue.as_ref()?.metrics())
+    }
+
+    /// Ends the tasks. Commands that PuppetDB has not taken stay in the database.
+    pub async fn shutdown(&self) {
+        self.inner.stopped.cancel();
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+    }
+}
+
+/// Work for the CPU of up to some 100 ms, on a thread on which it delays no other request.
+async fn run_blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<WorkLost> + Send + 'static,
+{
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(_) => Err(E::from(WorkLost)),
+    }
+}
+
+/// The runtime ended before the work was done.
+struct WorkLost;
+
+impl From<WorkLost> for RecordRunError {
+    fn from(_: WorkLost) -> Self {
+        Self::ShuttingDown
+    }
+}
+
+impl From<WorkLost> for FindReportError {
+    fn from(_: WorkLost) -> Self {
+        Self::Damaged("the server is shutting down".to_owned())
+    }
+}
+
+async fn prune(store: Store, keep: Duration, stopped: CancellationToken) {
+    let keep_ms = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
+    loop {
+        match store
+            .prune_run_reports(now_ms().saturating_sub(keep_ms))
+            .await
+        {
+            Ok(0) => {}
+            Ok(deleted) => tracing::info!(deleted, "old reports of runs deleted"),
+            Err(error) => tracing::warn!(%error, "cannot delete old reports; tried again later"),
+        }
+        tokio::select! {
+            () = stopped.cancelled() => return,
+            () = tokio::time::sleep(PRUNE_REPORTS) => {}
+        }
+    }
+}
+
+// === impl PackedReport ===
+
+impl PackedReport {
+    fn new(report: RunReport, queue: Option<&CommandQueue>) -> Result<Self, RecordRunError> {
+        let node = &report.certname;
+        let command = queue
+            .map(|queue| queue.make_command(STORE_REPORT, node, |by| report_payload(&report, by)))
+            .transpose()?;
+        let Some(detail) = compress(&report.detail, MAX_DETAIL_BYTES)? else {
+            return Err(RecordRunError::TooLarge {
+                limit: MAX_DETAIL_BYTES,
+            });
+        };
+        let summary = &report.summary;
+        let received = summary.receive_time.unwrap_or_else(Timestamp::now);
+        let row = RunReportDetailRow {
+            report: RunReportRow {
+                report_id: summary.hash.clone(),
+                certname: node.to_string(),
+                transaction_uuid: summary.transaction_uuid.clone(),
+                received_ms: received.as_millisecond(),
+                status: report.status.to_string(),
+                job_id: summary.job_id.clone(),
+                summary: serde_json::to_string(summary).map_err(std::io::Error::from)?,
+            },
+            detail,
+        };
+        let metrics = report.detail.metrics.into_iter();
+        let summary = PuppetReport {
+            metrics: metrics.filter(is_count).take(SUMMARY_METRICS).collect(),
+            ..report.summary
+        };
+        Ok(Self {
+            row,
+            command,
+            summary,
+        })
+    }
+}
+
+/// True for Puppet's counts and for the time of the whole run, some 25 metrics.
+fn is_count(metric: &ReportMetric) -> bool {
+    match metric.category.as_str() {
+        "resources" | "changes" | "events" => true,
+        "time" => metric.name == "total",
+        _ => false,
+    }
+}
+
+// === impl RunReportEntry ===
+
+impl RunReportEntry {
+    fn from_row(row: RunReportRow) -> Result<Self, decode_errors::DecodeError> {
+        Ok(Self {
+            summary: decode_errors::json::from_str(&row.summary)?,
+            certname: row.certname,
+            received: Timestamp::from_millisecond(row.received_ms).unwrap_or_default(),
+            job_id: row.job_id,
+        })
+    }
+}
+
+// === impl StoredRunReport ===
+
+impl StoredRunReport {
+    fn from_row(row: RunReportDetailRow) -> Result<Self, FindReportError> {
+        let damaged = |error: &dyn std::fmt::Display| FindReportError::Damaged(error.to_string());
+        let entry = RunReportEntry::from_row(row.report).map_err(|error| damaged(&error))?;
+        let detail = uncompress(&row.detail, MAX_DETAIL_BYTES).map_err(|error| damaged(&error))?;
+        let detail = decode_errors::json::from_slice(&detail).map_err(|error| damaged(&error))?;
+        Ok(Self { entry, detail })
+    }
+}

@@ -1,0 +1,187 @@
+//! Catalogs in PuppetDB's format, version 9: [`catalog_payload`].
+
+use pcp::Certname;
+use serde_json::{Map, Value, json};
+
+use super::edges::CatalogEdges;
+use super::values::to_plain_map;
+use super::{PayloadProducer, to_wire_time};
+
+/// A catalog to forward.
+#[derive(Clone, Debug)]
+pub struct ForwardedCatalog {
+    /// Certname of the node that gets the catalog.
+    pub certname: Certname,
+    /// The document, as the agent gets it.
+    pub document: Value,
+    /// Id of the run for which it was compiled.
+    pub transaction_uuid: Option<String>,
+    /// The job that started the run.
+    pub job_id: Option<String>,
+}
+
+/// Parameters whose lists have no order.
+const UNORDERED: [&str; 8] = [
+    "alias",
+    "audit",
+    "before",
+    "check",
+    "notify",
+    "require",
+    "subscribe",
+    "tag",
+];
+
+/// The catalog without sensitive parameters.
+pub(crate) fn catalog_payload(catalog: ForwardedCatalog, producer: PayloadProducer<'_>) -> Value {
+    let mut document = catalog.document;
+    let resources = document.get_mut("resources").map(Value::take);
+    let resources: Vec<Value> = match resources {
+        Some(Value::Array(resources)) => resources.into_iter().filter_map(resource).collect(),
+        _ => Vec::new(),
+    };
+    let mut edges = CatalogEdges::new(&resources);
+    let containment = document.get("edges").and_then(Value::as_array);
+    for edge in containment.into_iter().flatten() {
+        edges.add_containment(edge);
+    }
+    for resource in &resources {
+        edges.add_relationships(resource);
+    }
+    let text = |key: &str| document.get(key).and_then(Value::as_str);
+    let version = match document.get("version") {
+        Some(Value::String(version)) => version.clone(),
+        Some(version @ Value::Number(_)) => version.to_string(),
+        _ => String::new(),
+    };
+    json!({
+        "certname": catalog.certname.as_str(),
+        "version": version,
+        "environment": text("environment").unwrap_or("production"),
+        "transaction_uuid": catalog.transaction_uuid,
+        "catalog_uuid": text("catalog_uuid").or(catalog.transaction_uuid.as_deref()),
+        "code_id": text("code_id"),
+        "job_id": catalog.job_id,
+        "producer_timestamp": to_wire_time(producer.at),
+        "producer": producer.certname,
+        "edges": edges.into_edges(),
+        "resources": resources,
+    })
+}
+
+/// A resource with the keys that PuppetDB demands; `None` without type or title.
+fn resource(resource: Value) -> Option<Value> {
+    let Value::Object(mut resource) = resource else {
+        return None;
+    };
+    let title = match resource.shift_remove("title")? {
+        Value::String(title) => title,
+        other => other.to_string(),
+    };
+    let kind = resource.get("type")?.as_str()?.to_owned();
+    let mut parameters = match resource.shift_remove("parameters") {
+        Some(Value::Object(parameters)) => parameters,
+        _ => Map::new(),
+    };
+    let sensitive = resource
+        .get("sensitive_parameters")
+        .and_then(Value::as_array);
+    for name in sensitive.into_iter().flatten().filter_map(Value::as_str) {
+        parameters.shift_remove(name);
+    }
+    let mut parameters = to_plain_map(parameters);
+    parameters.retain(|_, value| !value.is_null());
+    for key in UNORDERED {
+        if let Some(Value::Array(values)) = parameters.get_mut(key) {
+            values.sort_by_cached_key(ToString::to_string);
+        }
+    }
+    let tags = resource.get("tags").and_then(Value::as_array);
+    let tags = tags.into_iter().flatten().filter(|tag| tag.is_string());
+    Some(json!({
+        "type": kind,
+        "title": title,
+        "aliases": [],
+        "exported": resource.get("exported").and_then(Value::as_bool).unwrap_or(false),
+        "file": resource.get("file").and_then(Value::as_str),
+        "line": resource.get("line").and_then(Value::as_i64).filter(|line| *line > 0),
+        "tags": tags.collect::<Vec<_>>(),
+        "parameters": parameters,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn payload(document: Value) -> Value {
+        let catalog = ForwardedCatalog {
+            certname: "web".parse().unwrap(),
+            document,
+            transaction_uuid: Some("t".to_owned()),
+            job_id: None,
+        };
+        let producer = PayloadProducer {
+            certname: "puppet",
+            at: Timestamp::UNIX_EPOCH,
+        };
+        catalog_payload(catalog, producer)
+    }
+
+    #[test]
+    fn a_catalog_has_its_relationships_and_no_secrets() {
+        let payload = payload(json!({
+            "name": "web", "version": 17, "code_id": "c", "catalog_uuid": "u", "catalog_format": 2,
+            "environment": "test", "tags": ["x"], "classes": ["a"],
+            "resources": [
+                {"type": "Class", "title": "main", "tags": ["class"], "exported": false},
+                {"type": "File", "title": "motd", "file": "/site.pp", "line": 2, "exported": false,
+                 "parameters": {"path": "/etc/motd", "content": "secret", "tag": ["b", "a"],
+                    "notify": ["Exec[reload]", "Exec[reload]", "Exec[gone]"], "x": null},
+                 "sensitive_parameters": ["content"]},
+                {"type": "Exec", "title": "reload", "exported": false,
+                 "parameters": {"require": "File[/etc/motd/]",
+                    "environment": [{"__ptype": "Sensitive", "__pvalue": "secret"}]}},
+                {"type": "Broken"},
+            ],
+            "edges": [{"source": "Class[main]", "target": "File[motd]"},
+                      {"source": "Class[main]", "target": "File[gone]"}],
+            "metadata": {},
+        }));
+        assert!(!payload.to_string().contains("secret"), "{payload}");
+        let ends = |kind: &str, title: &str| json!({"type": kind, "title": title});
+        let edge = |source: Value, target: Value, relationship: &str| json!({"source": source, "target": target, "relationship": relationship});
+        let (main, file) = (ends("Class", "main"), ends("File", "motd"));
+        let exec = ends("Exec", "reload");
+        let edges = json!([
+            edge(main, file.clone(), "contains"),
+            edge(file.clone(), exec.clone(), "notifies"),
+            edge(file, exec, "required-by"),
+        ]);
+        assert_eq!(payload["edges"], edges);
+        assert_eq!(payload["version"], "17");
+        let resources = payload["resources"].as_array().unwrap();
+        assert_eq!(resources.len(), 3);
+        assert_eq!(resources[1]["parameters"]["tag"], json!(["a", "b"]));
+        assert_eq!(resources[0]["line"], Value::Null);
+        let keys: Vec<&String> = payload.as_object().unwrap().keys().collect();
+        let expected = "certname version environment transaction_uuid catalog_uuid code_id job_id \
+             producer_timestamp producer edges resources";
+        assert_eq!(keys, expected.split(' ').collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_document_that_is_none_is_an_empty_catalog() {
+        for document in [
+            json!(null),
+            json!([]),
+            json!({"resources": 1, "edges": "x"}),
+        ] {
+            let payload = payload(document);
+            assert_eq!(payload["resources"], json!([]));
+            assert_eq!(payload["catalog_uuid"], "t");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Reports that are kept, and data that is forwarded.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use inventory::{Inventory, NodeRecord};
+use jiff::{Timestamp, ToSpan as _};
+use pcp::Certname;
+use run_reports::{
+    FindReportError, ForwardedCatalog, RunReport, RunReportFilter, RunReports, RunReportsConfig,
+};
+use serde_json::{Value, json};
+use store::{ListPage, Store, StoreConfig};
+use tempfile::TempDir;
+
+use crate::puppetdb::{FakePuppetDb, TakenCommand, inventory};
+use crate::sample::{NODE, report};
+
+/// A database, which outlives the engine.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    async fn store(&self) -> Store {
+        let config = StoreConfig::sqlite(self.0.path().join("tutti.db"));
+        Store::open(&config).await.unwrap()
+    }
+}
+
+fn config(forward: bool) -> RunReportsConfig {
+    RunReportsConfig {
+        forward,
+        ..RunReportsConfig::new("puppet.example".parse().unwrap())
+    }
+}
+
+/// The sample of another node and run, received `minutes` ago.
+fn sample(certname: &str, run: u32, minutes: i64) -> RunReport {
+    let mut text = report();
+    text["host"] = json!(certname);
+    text["transaction_uuid"] = json!(format!("00000000-0000-0000-0000-{run:012}"));
+    let received = Timestamp::now() - minutes.minutes();
+    text["time"] = json!(received.to_string());
+    let certname: Certname = certname.parse().unwrap();
+    RunReport::from_json(&certname, &text.to_string(), received).unwrap()
+}
+
+fn facts(kernel: &str) -> NodeRecord {
+    let map = |value: Value| value.as_object().unwrap().clone().into();
+    NodeRecord {
+        facts: map(json!({"kernel": kernel})),
+        trusted: map(json!({"certname": NODE})),
+        environment: Some("production".to_owned()),
+        timestamp: Timestamp::now(),
+    }
+}
+
+fn catalog(version: &str) -> ForwardedCatalog {
+    ForwardedCatalog {
+        certname: NODE.parse().unwrap(),
+        document: json!({"name": NODE, "version": version, "environment": "production",
+            "resources": [], "edges": []}),
+        transaction_uuid: Some("00000000-0000-0000-0000-000000000001".to_owned()),
+        job_id: None,
+    }
+}
+
+async fn runs(reports: &RunReports, filter: RunReportFilter) -> Vec<String> {
+    let entries = reports.list(&filter, ListPage::default()).await.unwrap();
+    let run = |uuid: String| uuid.trim_start_matches(['0', '-']).to_owned();
+    entries
+        .into_iter()
+        .map(|entry| run(entry.summary.transaction_uuid))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_report_is_kept_with_its_details_and_the_node_has_it_as_its_last() {
+    let place = Place::new();
+    let store = place.store().await;
+    let inventory = Inventory::embedded(store.clone()).await.unwrap();
+    let reports = RunReports::start(config(false), store, inventory.clone())
+        .await
+        .unwrap();
+    let sent = sample(NODE, 1, 0);
+    reports.record_report(sent.clone()).await.unwrap();
+    // An agent that did not get the answer sends the report again.
+    reports.record_report(sent.clone()).await.unwrap();
+    assert_eq!(runs(&reports, RunReportFilter::default()).await, ["1"]);
+    let id = &sent.summary.hash;
+    let found = reports.find(id).await.unwrap();
+    assert_eq!(found.detail, sent.detail);
+    assert_eq!(found.entry.summary, sent.summary);
+    assert_eq!(found.entry.job_id.as_deref(), Some("42"));
+    assert_eq!(reports.find(&id[..8].to_uppercase()).await.unwrap(), found);
+    let certname: Certname = NODE.parse().unwrap();
+    let snapshot = inventory.snapshot().unwrap();
+    let last = &snapshot.get(&certname).unwrap().reports;
+    assert_eq!((last.len(), &last[0].hash), (1, id));
+    for wrong in ["", "abc", "zzzzzzzz", "%", &"a".repeat(33)] {
+        let error = reports.find(wrong).await.unwrap_err();
+        assert!(matches!(error, FindReportError::InvalidId(_)), "{error}");
+    }
+    let error = reports.find("000000").await.unwrap_err();
+    assert!(matches!(error, FindReportError::Unknown(_)), "{error}");
+    assert_eq!(reports.forwarding().await.unwrap(), None);
+    reports.shutdown().await;
+}
+
+#[tokio::test]
+async fn reports_beyond_age_and_number_go() {
+    let place = Place::new();
+    let store = place.store().await;
+    let inventory = Inventory::embedded(store.clone()).await.unwrap();
+    let few = RunReportsConfig {
+        keep: Duration::from_secs(3_600),
+        keep_of_node: 2,
+        ..config(false)
+    };
+    let reports = RunReports::start(few.clone(), store.clone(), inventory.clone())
+        .await
+        .unwrap();
+    for (run, minutes) in [(1, 50), (2, 40), (3, 30)] {
+        reports
+            .record_report(sample(NODE, run, minutes))
+            .await
+            .unwrap();
+    }
+    reports
+        .record_report(sample("web2.example", 4, 70))
+        .await
+        .unwrap();
+    assert_eq!(
+        runs(&reports, RunReportFilter::default()).await,
+        ["3", "2", "4"]
+    );
+    let failed = RunReportFilter {
+        certname: Some(NODE.to_owned()),
+        status: Some("failed".to_owned()),
+        job_id: Some("42".to_owned()),
+    };
+    assert_eq!(runs(&reports, failed).await, ["3", "2"]);
+    reports.shutdown().await;
+    // The next start deletes what is too old.
+    let reports = RunReports::start(few, store, inventory).await.unwrap();
+    while runs(&reports, RunReportFilter::default()).await.len() > 2 {
+        tokio::task::yield_now().await;
+    }
+    reports.shutdown().await;
+}
+
+#[tokio::test]
+async fn many_nodes_report_at_once() {
+    let place = Place::new();
+    let store = place.store().await;
+    let inventory = Inventory::embedded(store.clone()).await.unwrap();
+    let reports = RunReports::start(config(false), store, inventory.clone())
+        .await
+        .unwrap();
+    let reports = Arc::new(reports);
+    let mut sending = tokio::task::JoinSet::new();
+    for run in 0..200 {
+        let reports = Arc::clone(&reports);
+        sending.spawn(async move {
+            let node = format!("node{}.example", run / 2);
+            reports.record_report(sample(&node, run % 2 + 1, 0)).await
+        });
+    }
+    while let Some(sent) = sending.join_next().await {
+        sent.unwrap().unwrap();
+    }
+    assert_eq!(runs(&reports, RunReportFilter::default()).await.len(), 200);
+    assert_eq!(inventory.snapshot().unwrap().len(), 100);
+}
+
+/// Name and a value that tells the command from others.
+fn marks(taken: &[TakenCommand]) -> Vec<(String, String)> {
+    let mark = |command: &TakenCommand| {
+        let payload = &command.payload;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let mark = match command.name.as_str() {
+            "replace_facts" => text(&payload["values"]["kernel"]),
+            "replace_catalog" => text(&payload["version"]),
+            _ => text(&payload["transaction_uuid"])
+                .trim_start_matches(['0', '-'])
+                .to_owned(),
+        };
+        (command.name.clone(), mark)
+    };
+    taken.iter().map(mark).collect()
+}
+
+#[tokio::test]
+async fn data_waits_for_puppetdb_over_a_restart_and_only_the_newest_is_sent() {
+    let place = Place::new();
+    let address = FakePuppetDb::free_address().await;
+    let store = place.store().await;
+    let certname: Certname = NODE.parse().unwrap();
+    let reports = RunReports::start(config(true), store.clone(), inventory(address))
+        .await
+        .unwrap();
+    for run in [1, 2, 3] {
+        reports
+            .record_facts(&certname, facts(&format!("k{run}")))
+            .await
+            .unwrap();
+        reports
+            .record_catalog(catalog(&format!("v{run}")))
+            .await
+            .unwrap();
+        reports.record_report(sample(NODE, run, 0)).await.unwrap();
+    }
+    let state = reports.forwarding().await.unwrap().unwrap();
+    assert_eq!(state.queued, 5);
+    assert!(state.bytes > 100 && state.oldest.is_some(), "{state:?}");
+    // The server is killed: nothing is closed in order.
+    drop(reports);
+    store.close().await;
+
+    let reports = RunReports::start(config(true), place.store().await, inventory(address))
+        .await
+        .unwrap();
+    let puppetdb = FakePuppetDb::start(address).await;
+    let taken = puppetdb.taken(5).await;
+    let expected = [
+        ("store_report", "1"),
+        ("store_report", "2"),
+        ("replace_facts", "k3"),
+        ("replace_catalog", "v3"),
+        ("store_report", "3"),
+    ];
+    let expected = expected.map(|(name, mark)| (name.to_owned(), mark.to_owned()));
+    assert_eq!(marks(&taken), expected);
+    assert_eq!(taken[0].version, "8");
+    assert_eq!(taken[0].payload["producer"], "puppet.example");
+    while reports.forwarding().await.unwrap().unwrap().queued > 0 {
+        tokio::task::yield_now().await;
+    }
+    let metrics = reports.metrics().unwrap();
+    assert_eq!(metrics.sent.get(), 5);
+    // From now on, data is sent at once.
+    reports.record_facts(&certname, facts("k4")).await.unwrap();
+    assert_eq!(marks(&puppetdb.taken(6).await)[5].1, "k4");
+    reports.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_refused_command_does_not_stop_others() {
+    let place = Place::new();
+    let puppetdb = FakePuppetDb::start(FakePuppetDb::free_address().await).await;
+    puppetdb.refuse("bad.example");
+    let store = place.store().await;
+    let reports = RunReports::start(config(true), store, inventory(puppetdb.address))
+        .await
+        .unwrap();
+    for (node, run) in [("bad.example", 1), (NODE, 2), ("bad.example", 3), (NODE, 4)] {
+        reports.record_report(sample(node, run, 0)).await.unwrap();
+    }
+    let taken = puppetdb.taken(2).await;
+    assert_eq!(marks(&taken).len(), 2);
+    let metrics = reports.metrics().unwrap();
+    while metrics.refused.get() < 2 || metrics.queued.get() > 0 {
+        tokio::task::yield_now().await;
+    }
+    // With a PuppetDB, the reports are kept here as well.
+    assert_eq!(runs(&reports, RunReportFilter::default()).await.len(), 4);
+    reports.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_report_in_puppetdbs_format_has_what_it_demands() {
+    let place = Place::new();
+    let puppetdb = FakePuppetDb::start(FakePuppetDb::free_address().await).await;
+    let store = place.store().await;
+    let reports = RunReports::start(config(true), store, inventory(puppetdb.address))
+        .await
+        .unwrap();
+    reports.record_report(sample(NODE, 1, 0)).await.unwrap();
+    let payload = puppetdb.taken(1).await.remove(0).payload;
+    assert_eq!(payload["certname"], NODE);
+    assert_eq!(payload["configuration_version"], "1795835309");
+    assert_eq!(payload["noop"], false);
+    let resources = payload["resources"].as_array().unwrap();
+    let titles: Vec<&Value> = resources.iter().map(|it| &it["resource_title"]).collect();
+    assert_eq!(titles, ["/etc/motd", "/etc/issue", "web", "reload"]);
+    assert_eq!(resources[2]["events"][0]["new_value"], "[\"running\",1]");
+    assert_eq!(resources[2]["events"][0]["old_value"], "");
+    assert_eq!(
+        payload["metrics"][0],
+        json!({"category": "resources", "name": "total", "value": 12})
+    );
+    assert_eq!(payload["logs"][1]["time"], "2026-11-28T03:08:31.500Z");
+    reports.shutdown().await;
+}

@@ -8,7 +8,9 @@ use std::process::Command;
 use anyhow::Result;
 use cargo_metadata::MetadataCommand;
 
-use crate::{packages, puppet_modules, puppet8, run};
+use crate::{packages, run};
+
+mod catalogs;
 
 /// The figures to measure and their size.
 #[derive(Debug, clap::Args)]
@@ -130,7 +132,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         programs.measure("iterate", &[])?;
     }
     if is_wanted("catalogs") {
-        measure_catalogs(&programs)?;
+        catalogs::measure(&programs)?;
     }
     if is_wanted("code") {
         packages::ensure(packages::MODULES)?;
@@ -166,34 +168,6 @@ fn measure_whole(
         bench.arg("--packaged-agent").arg(packaged_agent()?);
     }
     run::visible(bench.args(names))
-}
-
-/// Versions of an environment with all of Debian's modules.
-const ENVIRONMENT_VERSIONS: &str = "10";
-
-/// Compilations of generated manifests and of a role with Debian's modules, and the same role with
-/// real Puppet 8 in one process.
-fn measure_catalogs(programs: &Programs) -> Result<()> {
-    programs.measure("compile_cost", &[])?;
-    if programs.is_smallest {
-        programs.measure("environment_memory", &[])?;
-        return programs.measure("catalog_cost", &[]);
-    }
-    packages::ensure(packages::MODULES)?;
-    puppet8::ensure()?;
-    let site = run::root().join("crates/service/catalogs/examples/site");
-    let facts = site.join("facts.json");
-    let mut ours = programs.example("catalog_cost");
-    ours.arg(&site).arg("node1.example.com").arg(&facts);
-    run::visible(&mut ours)?;
-    puppet_modules::ensure()?;
-    let mut memory = programs.example("environment_memory");
-    memory.arg(puppet_modules::directory()).arg(&facts);
-    run::visible(memory.arg(ENVIRONMENT_VERSIONS))?;
-    let mut puppet = Command::new("ruby");
-    puppet.args(["-W0", "-I"]).arg(puppet8::library_directory());
-    puppet.arg(site.join("puppet_cost.rb")).arg(&site);
-    run::visible(puppet.args([packages::MODULES_DIRECTORY, "9"]))
 }
 
 fn measure_puppet_runs() -> Result<()> {

@@ -27,12 +27,17 @@ pub(crate) fn library_directory() -> PathBuf {
     run::root().join(DIRECTORY).join(LIBRARY_DIRECTORY)
 }
 
+/// True if Puppet 8 is unpacked.
+pub(crate) fn is_unpacked() -> bool {
+    run::root().join(DIRECTORY).join(LIBRARY).is_file()
+}
+
 /// Ensures that Puppet 8 is unpacked.
 pub(crate) fn ensure() -> Result<()> {
-    let directory = run::root().join(DIRECTORY);
-    if directory.join(LIBRARY).is_file() {
+    if is_unpacked() {
         return Ok(());
     }
+    let directory = run::root().join(DIRECTORY);
     println!("unpacking {PACKAGE} of {SUITE} into {DIRECTORY}");
     let scratch = directory.with_extension("part");
     apt::remove(&scratch)?;

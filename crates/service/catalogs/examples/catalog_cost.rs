@@ -1,5 +1,5 @@
 //! Times of compilations of an environment on disk, with Ruby where it is needed:
-//! `catalog_cost DIRECTORY NODE FACTS` or `catalog_cost --smallest`.
+//! `catalog_cost DIRECTORY MODULES NODE FACTS ROUNDS` or `catalog_cost --smallest`.
 //!
 //! It prints the first compilation (parse, load, compile), the median of later ones, the number of
 //! compilations a second on all cores, the memory, and the calls of Ruby code.
@@ -10,7 +10,7 @@
     reason = "a benchmark prints its figures"
 )]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -23,16 +23,25 @@ use ruby_workers::{HiddenPaths, RubyWorkerSettings, RubyWorkers};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-const ROUNDS: usize = 100;
+const USAGE: &str = "usage: catalog_cost [--smallest | DIRECTORY MODULES NODE FACTS ROUNDS]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.as_slice() {
         [one] if one == "--smallest" => smallest(),
-        [directory, node, facts] => {
-            read_facts(facts).and_then(|facts| measure(Path::new(directory), node, facts, ROUNDS))
-        }
-        _ => Err("usage: catalog_cost [--smallest | DIRECTORY NODE FACTS]".to_owned()),
+        [directory, modules, node, facts, rounds] => match rounds.parse() {
+            Ok(rounds) => read_facts(facts).and_then(|facts| {
+                measure(
+                    Path::new(directory),
+                    Path::new(modules),
+                    node,
+                    facts,
+                    rounds,
+                )
+            }),
+            Err(_) => Err(format!("{rounds} is no number of rounds")),
+        },
+        _ => Err(USAGE.to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -48,9 +57,15 @@ fn smallest() -> Result<(), String> {
     let manifests = directory.join("manifests");
     std::fs::create_dir_all(&manifests).map_err(|error| error.to_string())?;
     let written = std::fs::write(manifests.join("site.pp"), "notify { 'one': }\n");
-    let result = written
-        .map_err(|error| error.to_string())
-        .and_then(|()| measure(&directory, "node", Hash::new(), 1));
+    let result = written.map_err(|error| error.to_string()).and_then(|()| {
+        measure(
+            &directory,
+            Path::new("/nonexistent"),
+            "node",
+            Hash::new(),
+            1,
+        )
+    });
     std::fs::remove_dir_all(&directory).map_err(|error| error.to_string())?;
     result
 }
@@ -65,11 +80,20 @@ fn read_facts(path: &str) -> Result<Hash, String> {
     }
 }
 
-fn measure(directory: &Path, node: &str, facts: Hash, rounds: usize) -> Result<(), String> {
-    let base = [PathBuf::from("/usr/share/puppet/modules")];
-    let on_disk =
-        EnvironmentOnDisk::open("production", directory, &base, Path::new("/nonexistent"))
-            .map_err(|error| error.to_string())?;
+/// `modules` is the base module path; the environment may have modules of its own.
+fn measure(
+    directory: &Path,
+    modules: &Path,
+    node: &str,
+    facts: Hash,
+    rounds: usize,
+) -> Result<(), String> {
+    // Ruby runs in a directory of its own
+    let absolute = |path: &Path| std::path::absolute(path).map_err(|error| error.to_string());
+    let (directory, base) = (absolute(directory)?, [absolute(modules)?]);
+    let none = Path::new("/nonexistent");
+    let on_disk = EnvironmentOnDisk::open("production", &directory, &base, none)
+        .map_err(|error| error.to_string())?;
     let request = CompileRequest {
         certname: node.to_owned(),
         facts,

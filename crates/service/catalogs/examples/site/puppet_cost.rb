@@ -1,14 +1,15 @@
-# Compiles the site with Puppet in this process, as often as asked: puppet_cost.rb DIRECTORY MODULES ROUNDS
-# It prints the first time and the median of the later ones, in milliseconds, with the document as text.
+# Compiles a site with Puppet in this process: puppet_cost.rb DIRECTORY MODULES FACTS ROUNDS
+# The modules of the directory itself replace those of the module path. It prints the first time and the
+# median of the later ones, in milliseconds, with the document as text.
 require 'json'
 require 'puppet'
 
-directory, modules, rounds = ARGV
+directory, modules, facts_file, rounds = ARGV
 Puppet.initialize_settings(['--confdir', "#{directory}/none", '--vardir', "#{directory}/none", '--strict', 'error'])
 Puppet[:strict_variables] = true
 Puppet::Util::Log.level = :err
-facts = JSON.parse(File.read("#{directory}/facts.json"))
-environment = Puppet::Node::Environment.create(:production, modules.split(':'), "#{directory}/manifests")
+facts = JSON.parse(File.read(facts_file))
+environment = Puppet::Node::Environment.create(:production, ["#{directory}/modules", modules], "#{directory}/manifests")
 loaders = Puppet::Environments::Static.new(environment)
 Puppet.override(current_environment: environment, environments: loaders, rich_data: true, stringify_rich: false) do
   times = (0..rounds.to_i).map do

@@ -638,9 +638,8 @@ impl crate::state::CompileState {
         }
         let container = self.scope(resource.scope).resource;
         if container != id {
-            let tags = self.catalog.resource(container).tags.clone();
-            self.charge(tags.len() as u64)?;
-            self.catalog.resource_mut(id).tags.merge(&tags);
+            self.charge(self.catalog.resource(container).tags.len() as u64)?;
+            self.catalog.merge_tags(container, id);
         }
         self.catalog.resource_mut(id).has_scope_tags = true;
         Ok(())

@@ -46,6 +46,10 @@ pub const UNIT_BYTES: u64 = 16;
 /// resources of ten attributes has about one million.
 pub const CATALOG_UNITS_MAX: u64 = 16 << 20;
 
+/// Bytes that are reserved for each resource of a document, with its edge. A small resource takes some 350
+/// bytes, one of a role with virtual hosts 650; what is reserved and not written takes no memory.
+pub const RESOURCE_DOCUMENT_BYTES: usize = 512;
+
 /// Number of tags up to which a set of tags is searched one by one.
 pub const SEARCHED_TAGS_MAX: usize = 32;
 

@@ -236,14 +236,13 @@ impl CompileState {
         let mut queue = VecDeque::from([MAIN]);
         let mut seen = FastHashSet::default();
         while let Some(source) = queue.pop_front() {
-            if !seen.insert(source) {
+            if self.catalog.contents(source).is_empty() || !seen.insert(source) {
                 continue;
             }
             let inherited = match values.get(&source) {
                 Some(known) => known.clone(),
                 None => self.metaparameters(source),
             };
-            let tags = self.catalog.resource(source).tags.clone();
             for target in self.catalog.contents(source).to_vec() {
                 if !inherited.is_empty() {
                     let had_alias = self
@@ -257,8 +256,8 @@ impl CompileState {
                     let merged = self.inherit(target, &inherited)?;
                     values.insert(target, merged);
                 }
-                self.charge(tags.len() as u64)?;
-                self.catalog.resource_mut(target).tags.merge(&tags);
+                self.charge(self.catalog.resource(source).tags.len() as u64)?;
+                self.catalog.merge_tags(source, target);
                 queue.push_back(target);
             }
         }

@@ -47,16 +47,17 @@ impl Compilation<'_> {
                 are_converted,
                 attributes,
             } = body;
-            for title in titles {
+            let copies = std::iter::repeat_n(attributes, titles.len());
+            for (title, attributes) in titles.into_iter().zip(copies) {
                 references.push(match &kind {
                     Some(kind) => {
                         let type_name = reference_name(&declaration.type_name);
                         let reference = Type::resource_of(&type_name, Some(&title));
                         let described = (type_name, title, kind.clone());
-                        self.declare_resource(&site, described, are_converted, attributes.clone())?;
+                        self.declare_resource(&site, described, are_converted, attributes)?;
                         Value::Type(reference)
                     }
-                    None => self.declare_class(evaluator, &site, &title, attributes.clone())?,
+                    None => self.declare_class(evaluator, &site, &title, attributes)?,
                 });
             }
         }

@@ -88,6 +88,9 @@ impl TitlePattern {
     /// The attributes that a title sets; `None` if it does not match.
     fn parse<'s>(&'s self, title: &'s str) -> Result<Option<TitleParts<'s>>, SearchError> {
         let groups: Vec<Option<&str>> = match &self.regex {
+            None if self.attributes.len() == 1 => {
+                return Ok(Some(vec![(&self.attributes[0], Some(title))]));
+            }
             None => vec![Some(title)],
             Some(regex) => match regex.captures(title)? {
                 Some(found) => (1..found.len()).map(|group| found.get(group)).collect(),

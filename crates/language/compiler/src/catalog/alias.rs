@@ -112,7 +112,8 @@ impl Catalog {
     }
 }
 
-/// The values of the name variables; empty if the type has none that identify a resource.
+/// The values of the name variables; empty if the type has none that identify a resource, or if only
+/// the title does.
 fn uniqueness_key(resource: &CatalogResource) -> Result<Vec<Option<String>>, AliasError> {
     match &resource.kind {
         ResourceKind::Native(ty) if ty.is_isomorphic() => {
@@ -129,6 +130,7 @@ fn uniqueness_key(resource: &CatalogResource) -> Result<Vec<Option<String>>, Ali
             Ok(key.iter().map(part_text).collect())
         }
         ResourceKind::Native(_) => Ok(Vec::new()),
+        _ if !resource.parameters.contains_key("name") => Ok(Vec::new()),
         _ => Ok(vec![Some(resource.name().to_string())]),
     }
 }

@@ -8,12 +8,13 @@
 
 use pcore::Value;
 use serde::Serialize;
-use serde::ser::{SerializeMap as _, SerializeSeq as _, Serializer};
+use serde::ser::{Error as _, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::Value as Json;
 
 use super::document_value::{DocumentValue, flat_attribute};
 use super::plain_value::{PlainConversion, PlainConversions, PlainConverter};
 use super::{Catalog, CatalogResource, ResourceId, ResourceKind, TagSet};
+use crate::defaults::RESOURCE_DOCUMENT_BYTES;
 
 /// The catalog format that Puppet 7 and 8 write.
 const CATALOG_FORMAT: u32 = 2;
@@ -80,7 +81,10 @@ impl CatalogDocument {
     /// The document as JSON text.
     pub fn to_text(&self, form: DocumentForm) -> Result<String, RichValueError> {
         let form = ValueForm::Document(form);
-        Ok(serde_json::to_string(&self.view(form))?)
+        let size = self.catalog.len() * RESOURCE_DOCUMENT_BYTES;
+        let mut text = Vec::with_capacity(size);
+        serde_json::to_writer(&mut text, &self.view(form))?;
+        Ok(String::from_utf8(text).map_err(serde_json::Error::custom)?)
     }
 
     /// The document as JSON.
@@ -322,7 +326,7 @@ impl Serialize for ParametersView<'_> {
                 }
             };
             written.map_err(|error| {
-                serde::ser::Error::custom(format!(
+                S::Error::custom(format!(
                     "the value of '{name}' of {} cannot be written: {error}",
                     self.resource
                 ))

@@ -74,6 +74,15 @@ impl Catalog {
         &mut self.resources[id.0 as usize]
     }
 
+    /// Adds the tags of a resource to another one.
+    pub(crate) fn merge_tags(&mut self, from: ResourceId, to: ResourceId) {
+        let pair = [from.0 as usize, to.0 as usize];
+        // a resource has its own tags already
+        if let Ok([from, to]) = self.resources.get_disjoint_mut(pair) {
+            to.tags.merge(&from.tags);
+        }
+    }
+
     /// The resource with this title or alias.
     pub(crate) fn find_exact(&self, type_name: &str, title: &str) -> Option<ResourceId> {
         self.by_title.get(type_name)?.get(title).copied()

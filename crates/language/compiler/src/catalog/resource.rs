@@ -160,6 +160,10 @@ impl CatalogResource {
 impl fmt::Display for CatalogResource {
     /// The reference, `Type[title]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]", self.type_name, self.title)
+        // in parts, since a document has two references for each edge
+        f.write_str(&self.type_name)?;
+        f.write_str("[")?;
+        f.write_str(&self.title)?;
+        f.write_str("]")
     }
 }

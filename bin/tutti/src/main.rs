@@ -24,6 +24,7 @@ mod privileged_names;
 mod quickstart;
 mod rbac;
 mod reset_admin_password;
+mod run_reports;
 mod schedules;
 mod server;
 mod server_address;

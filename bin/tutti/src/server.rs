@@ -181,6 +181,9 @@ impl ServerEngines {
             recheck,
         } = users;
         info.features.extend(inventory.feature());
+        let run_reports = crate::run_reports::start(config, &store, &inventory).await?;
+        info.metrics
+            .extend(crate::run_reports::metrics(&run_reports));
         let audit = crate::audit::open(config, store.clone()).await;
         let classifier = crate::classifier::open(store.clone(), &inventory).await?;
         let catalogs = crate::catalogs::start(
@@ -237,6 +240,7 @@ impl ServerEngines {
             store,
             fabric,
             inventory,
+            run_reports,
             classifier,
             connections,
             code,
@@ -284,6 +288,8 @@ impl ServerEngines {
         if let Some(broker) = broker {
             broker.shutdown().await;
         }
+        // After the Puppet API, which records reports.
+        self.api.run_reports.shutdown().await;
         self.recheck.shutdown().await;
         self.api.access.shutdown().await;
         self.api.audit.shutdown().await;
@@ -296,6 +302,7 @@ impl ServerEngines {
             code: Arc::clone(&self.api.code),
             blobs: self.blobs.clone(),
             ca: certificates.map(|it| it.service.clone()),
+            run_reports: self.api.run_reports.clone(),
         }
     }
 }

@@ -1,14 +1,17 @@
-//! `[puppetdb]` and `[inventory]` of `tutti.toml`: [`PuppetDbSection`] and
-//! [`EmbeddedInventorySection`], which is used if there is no PuppetDB.
+//! `[puppetdb]`, `[inventory]` and `[reports]` of `tutti.toml`: [`PuppetDbSection`],
+//! [`EmbeddedInventorySection`], which is used if there is no PuppetDB, and [`ReportsSection`].
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use ::inventory::{ConfError, PuppetDbConfig};
 use pki::TlsFiles;
+use run_reports::defaults::{KEEP_REPORTS, REPORTS_OF_NODE};
 use serde::Deserialize;
 
 use super::tls_files::client_files;
+
+const SECONDS_OF_DAY: u64 = 24 * 60 * 60;
 
 /// An existing PuppetDB. Without this section, agents report their facts to this server.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,6 +30,34 @@ pub(crate) struct PuppetDbSection {
     /// Timeout of a query in seconds, over all servers.
     #[serde(default)]
     pub timeout_s: Option<u64>,
+    /// True if facts, catalogs and reports that agents exchange with this server are forwarded to
+    /// it.
+    #[serde(default = "default_forward")]
+    pub forward: bool,
+}
+
+fn default_forward() -> bool {
+    true
+}
+
+/// Reports of Puppet runs that agents send to this server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ReportsSection {
+    /// Number of days after which reports are deleted.
+    pub keep_days: u32,
+    /// Number of reports that are kept of each node.
+    pub keep_of_node: u64,
+}
+
+impl Default for ReportsSection {
+    fn default() -> Self {
+        let days = KEEP_REPORTS.as_secs() / SECONDS_OF_DAY;
+        Self {
+            keep_days: u32::try_from(days).unwrap_or(u32::MAX),
+            keep_of_node: REPORTS_OF_NODE,
+        }
+    }
 }
 
 /// The embedded inventory.
@@ -90,6 +121,24 @@ impl PuppetDbSection {
             settings.total_timeout = Duration::from_secs(seconds);
         }
         Ok(settings)
+    }
+}
+
+// === impl ReportsSection ===
+
+impl ReportsSection {
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.keep_days == 0 {
+            return Err("reports.keep_days must be at least 1".to_owned());
+        }
+        match self.keep_of_node {
+            1.. => Ok(()),
+            0 => Err("reports.keep_of_node must be at least 1".to_owned()),
+        }
+    }
+
+    pub(crate) fn keep(&self) -> Duration {
+        Duration::from_secs(u64::from(self.keep_days) * SECONDS_OF_DAY)
     }
 }
 

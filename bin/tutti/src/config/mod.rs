@@ -33,7 +33,7 @@ use self::code::CodeSection;
 use self::directories::DirectoriesSection;
 use self::error::ConfigError;
 use self::follow::FollowSection;
-use self::inventory::{EmbeddedInventorySection, PuppetDbSection};
+use self::inventory::{EmbeddedInventorySection, PuppetDbSection, ReportsSection};
 use self::puppetserver::PuppetserverSection;
 use self::sections::{
     ApiSection, AuditSection, BrokerSection, CaSection, JobsSection, PuppetApiSection, StoreSection,
@@ -93,6 +93,9 @@ pub(crate) struct Config {
     /// The embedded inventory, used if there is no PuppetDB.
     #[serde(default)]
     pub inventory: EmbeddedInventorySection,
+    /// Reports of Puppet runs that agents send to this server.
+    #[serde(default)]
+    pub reports: ReportsSection,
     #[serde(default)]
     pub ssh: SshSection,
     /// For `tutti follow`: the server that is followed.
@@ -189,6 +192,7 @@ impl Config {
         self.code.check()?;
         self.catalogs.check(self.puppetserver.is_some())?;
         self.inventory.check()?;
+        self.reports.check()?;
         self.ssh.check()?;
         self.directories.check()?;
         self.jobs.check()?;

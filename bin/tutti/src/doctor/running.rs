@@ -2,8 +2,9 @@
 //! function: [`check`].
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use api_types::{AgentVersions, ServerDiagnosis};
+use api_types::{AgentVersions, PuppetDbQueue, ServerDiagnosis};
 use cli::CommandFailure;
 use doctor::DiagnosisFinding;
 
@@ -18,6 +19,10 @@ pub(super) const CHECK: &str = "server";
 const AGENTS: &str = "agents";
 const BROKERS: &str = "brokers";
 const FEATURES: &str = "features";
+const PUPPETDB: &str = "puppetdb";
+
+/// Age from which waiting data is a problem: a restart of PuppetDB takes two minutes at the most.
+const PUPPETDB_QUEUE_OLD: Duration = Duration::from_secs(5 * 60);
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -77,11 +82,35 @@ fn judge(told: &ServerDiagnosis, config: &Config) -> Vec<DiagnosisFinding> {
         )
         .remedy(&it.remedy)
     }));
+    findings.extend(told.puppetdb_queue.as_ref().map(puppetdb_queue));
     if told.faults.is_empty() {
         let cause = "all configured parts of the server have started";
         findings.push(DiagnosisFinding::ok(FEATURES, "server", cause));
     }
     findings
+}
+
+/// Finding about the facts, catalogs and reports that wait for PuppetDB.
+fn puppetdb_queue(queue: &PuppetDbQueue) -> DiagnosisFinding {
+    let age = Duration::from_secs(queue.oldest_seconds.unwrap_or(0));
+    if age < PUPPETDB_QUEUE_OLD {
+        let cause = match queue.commands {
+            0 => "it has all facts, catalogs and reports of nodes".to_owned(),
+            count => format!("{count} commands with data of nodes are being sent to it"),
+        };
+        return DiagnosisFinding::ok(PUPPETDB, "puppetdb", cause);
+    }
+    let why = match &queue.last_error {
+        Some(error) => format!(": {error}"),
+        None => String::new(),
+    };
+    let cause = format!(
+        "{} commands with data of nodes wait for it, the oldest for {} minutes{why}",
+        queue.commands,
+        age.as_secs() / 60
+    );
+    DiagnosisFinding::problem(PUPPETDB, "puppetdb", cause)
+        .remedy("start PuppetDB, or mend [puppetdb] in tutti.toml; the data is sent by itself then")
 }
 
 fn server(told: &ServerDiagnosis) -> DiagnosisFinding {
@@ -187,6 +216,7 @@ mod tests {
             faults: Vec::new(),
             code_obstacles: Vec::new(),
             database_fault: None,
+            puppetdb_queue: None,
         }
     }
 
@@ -211,6 +241,26 @@ mod tests {
     #[test]
     fn a_fleet_of_this_version_on_its_brokers_is_fine() {
         assert_eq!(faults(&told(), &["tutti.example.com"]), []);
+    }
+
+    #[test]
+    fn data_that_waits_for_puppetdb_is_a_problem_when_it_is_old() {
+        let waiting = |commands, oldest_seconds| ServerDiagnosis {
+            puppetdb_queue: Some(PuppetDbQueue {
+                commands,
+                oldest_seconds,
+                last_error: Some("no route".to_owned()),
+            }),
+            ..told()
+        };
+        assert_eq!(faults(&waiting(0, None), &[]), []);
+        assert_eq!(faults(&waiting(3, Some(20)), &[]), []);
+        let cause =
+            "3 commands with data of nodes wait for it, the oldest for 60 minutes: no route";
+        assert_eq!(
+            faults(&waiting(3, Some(3_600)), &[]),
+            [(FindingSeverity::Problem, PUPPETDB, cause.to_owned())]
+        );
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use api_types::{
-    AgentVersions, CodeObstacle, ConnectedBroker, PreciseTimestamp, ServerDiagnosis, ServiceFault,
+    AgentVersions, CodeObstacle, ConnectedBroker, PreciseTimestamp, PuppetDbQueue, ServerDiagnosis,
+    ServiceFault,
 };
 use axum::Json;
 use axum::extract::State;
@@ -39,6 +40,7 @@ pub(crate) async fn diagnose(
         faults: faults.collect(),
         code_obstacles: code_obstacles(&api).await,
         database_fault: database_fault(&api).await,
+        puppetdb_queue: puppetdb_queue(&api).await,
     }))
 }
 
@@ -80,6 +82,17 @@ async fn code_obstacles(api: &SharedApiContext) -> Vec<CodeObstacle> {
         remedy: it.remedy,
     });
     shown.collect()
+}
+
+/// `None` if nothing is forwarded, or if the database cannot be read, which is a fault of its own.
+async fn puppetdb_queue(api: &SharedApiContext) -> Option<PuppetDbQueue> {
+    let read = tokio::time::timeout(DIAGNOSIS_DATABASE_WAIT, api.run_reports.forwarding()).await;
+    let state = read.ok()?.ok()??;
+    Some(PuppetDbQueue {
+        commands: state.queued,
+        oldest_seconds: state.oldest.map(|age| age.as_secs()),
+        last_error: state.last_error,
+    })
 }
 
 async fn database_fault(api: &SharedApiContext) -> Option<String> {

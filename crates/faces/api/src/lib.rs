@@ -45,6 +45,7 @@ mod remote_brokers;
 mod request_log;
 mod request_parameters;
 mod root;
+mod run_reports;
 mod schedules;
 mod scope;
 mod selected_nodes;
@@ -273,6 +274,8 @@ pub fn router(state: ApiState) -> Router {
         .mount(&routes::SERVICE, status::service)
         .mount(&routes::SIMPLE, status::simple)
         .mount(&routes::SIMPLE_SERVICE, status::simple_service)
+        .mount(&routes::RUN_REPORTS, run_reports::list)
+        .mount(&routes::RUN_REPORT, run_reports::show)
         .mount(&routes::CREATE_CONNECTION, connections::create)
         .mount(&routes::DELETE_CONNECTION, connections::delete)
         .mount(&routes::CONNECTIONS, connections::list)

@@ -17,6 +17,7 @@ use optional_feature::FeatureStatus;
 use pki::PrivilegedNames;
 use plans::Plans;
 use rbac::Rbac;
+use run_reports::RunReports;
 use store::Store;
 use telemetry::metrics::MetricSet;
 use tokio_util::sync::CancellationToken;
@@ -39,6 +40,8 @@ pub struct ApiState {
     pub fabric: Fabric,
     /// Facts and reports of nodes.
     pub inventory: Inventory,
+    /// Reports of Puppet runs that agents sent to this server.
+    pub run_reports: RunReports,
     /// Node groups and their rules.
     pub classifier: Classifier,
     /// Connections of nodes without an agent.

@@ -116,3 +116,10 @@ pub(crate) const IMPACT_RETRIES: u32 = 60;
 
 /// Wait before such an attempt: some compilations end in that time.
 pub(crate) const IMPACT_RETRY_WAIT: Duration = Duration::from_secs(5);
+
+/// Number of reports of runs that `tutti report list` shows.
+pub(crate) const REPORTS_SHOWN: u64 = 50;
+
+/// Digits of a report's id that lists show: of 2 million reports, two have the same twelve digits with a
+/// probability of 1 %.
+pub(crate) const REPORT_ID_SHOWN: usize = 12;

@@ -42,6 +42,7 @@ pub mod program_name;
 mod puppet_app;
 mod query;
 mod rbac;
+mod report;
 mod rollout;
 mod schedule;
 mod settings;
@@ -104,6 +105,8 @@ pub enum ClientCommand {
     Audit(WithConnection<audit::AuditVerb>),
     /// Show connected nodes
     Node(WithConnection<node::NodeVerb>),
+    /// Show the reports of Puppet runs
+    Report(WithConnection<report::ReportVerb>),
     /// Run plans, and list available plans
     Plan(WithConnection<plan::PlanVerb>),
     /// Query data about nodes in PQL, PuppetDB's query language
@@ -191,6 +194,7 @@ async fn dispatch(command: ClientCommand, name: ProgramName, run_local: LocalRun
             Box::pin(audit::run(over.verb, over.connection, run_local)).await
         }
         ClientCommand::Node(over) => over.run(node::run).await,
+        ClientCommand::Report(over) => over.run(report::run).await,
         ClientCommand::Plan(over) => Box::pin(plan::run(over.verb, &over.connection)).await,
         ClientCommand::Schedule(over) => over.run(schedule::run).await,
         ClientCommand::NodeGroup(over) => over.run(node_group::run).await,

@@ -56,3 +56,16 @@ pub const AUTOSIGN_PROGRAM_TIME: Duration = Duration::from_secs(30);
 
 /// Maximum output of a policy executable that goes to the log, in bytes.
 pub const AUTOSIGN_OUTPUT_BYTES: u64 = 4 * 1024;
+
+/// Memory for the bodies of reports and facts at once, in KiB: 128 MiB, 200 reports of 600 KB. Their parsed
+/// form takes two to three times as much.
+pub const SUBMISSION_BODIES_KIB: u32 = 128 * 1024;
+
+/// Time for which a body waits for memory. 200 reports are read in 5 seconds.
+pub const SUBMISSION_WAIT: Duration = Duration::from_secs(20);
+
+/// Time for the body of a report or of facts to arrive: 16 MiB take 40 seconds at 400 KB/s.
+pub const SUBMISSION_TIME: Duration = Duration::from_secs(60);
+
+/// Time after which a node whose data could not be taken should send it again.
+pub const SUBMISSION_RETRY: Duration = Duration::from_secs(30);

@@ -4,6 +4,7 @@
 //! ```text
 //! GET  /puppet/v3/file_content/{mount}/{*path}       module [files]
 //! …    /puppet-ca/v1/…                               module [ca]
+//! PUT  /puppet/v3/report/{certname}                 module [submissions]
 //! GET  /status/v1/simple                             module [status]
 //! ```
 //!
@@ -20,6 +21,7 @@ mod failure;
 mod files;
 mod peer;
 mod status;
+mod submissions;
 
 use std::sync::Arc;
 
@@ -37,6 +39,8 @@ pub struct PuppetApiState {
     pub blobs: environments::BlobStore,
     /// The certificate authority; `None` if this server is not one.
     pub ca: Option<CaService>,
+    /// Reports of runs, and the forwarding of data to PuppetDB.
+    pub run_reports: run_reports::RunReports,
 }
 
 impl std::fmt::Debug for PuppetApiState {
@@ -54,6 +58,7 @@ pub fn router(state: PuppetApiState) -> Router {
     Router::new()
         .merge(files::router(state.code, state.blobs))
         .merge(ca)
+        .merge(submissions::router(state.run_reports))
         .merge(status::router())
         .fallback(failure::not_found)
         .layer(DefaultBodyLimit::max(defaults::MAX_BODY_BYTES))

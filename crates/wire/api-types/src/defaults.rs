@@ -90,3 +90,9 @@ pub const CODE_DEPLOYS_MAX: u64 = 1_000;
 /// Nodes of one request for the impact of code. Two catalogs of each are compiled, in a few seconds on
 /// two cores, so that a client sees progress and no request holds a connection for long.
 pub const IMPACT_NODES_MAX: usize = 25;
+
+/// Number of reports that a list of reports of runs has if the request names no limit.
+pub const REPORTS_SHOWN: u64 = 50;
+
+/// Largest number of reports of runs in one list: 1 KB each, so 5 MB.
+pub const REPORTS_MAX: u64 = 5_000;

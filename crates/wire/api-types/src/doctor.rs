@@ -26,6 +26,20 @@ pub struct ServerDiagnosis {
     pub code_obstacles: Vec<CodeObstacle>,
     /// Reason for which the database cannot be read; null if it can.
     pub database_fault: Option<String>,
+    /// Data of nodes that waits for PuppetDB; null if the server forwards none.
+    #[serde(default)]
+    pub puppetdb_queue: Option<PuppetDbQueue>,
+}
+
+/// Data of nodes that waits for PuppetDB.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PuppetDbQueue {
+    /// Number of commands in the queue.
+    pub commands: u64,
+    /// Age of the oldest command in seconds; null if there is no command.
+    pub oldest_seconds: Option<u64>,
+    /// Error of the last attempt to send a command; null if PuppetDB answered.
+    pub last_error: Option<String>,
 }
 
 /// Versions of connected agents with their numbers.

@@ -87,6 +87,10 @@ kinds! {
     KNOWN_AGENTS = 409 "tutti/known-agents";
     /// The webhook does not exist.
     UNKNOWN_WEBHOOK = 404 "tutti/unknown-webhook";
+    /// No report of a run has this id; reports are kept for a limited time.
+    UNKNOWN_REPORT = 404 "tutti/unknown-report";
+    /// Several reports of runs have ids that begin so.
+    AMBIGUOUS_REPORT = 409 "tutti/ambiguous-report";
     /// This server is not a certificate authority.
     NO_CERTIFICATE_AUTHORITY = 404 "tutti/no-certificate-authority";
     /// There is neither a request nor a certificate for this name.

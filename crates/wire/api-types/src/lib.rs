@@ -41,6 +41,7 @@ pub mod plan_noop;
 pub mod plans;
 pub mod puppetdb;
 pub mod rbac;
+pub mod reports;
 pub mod rollout;
 pub mod root;
 pub mod route;
@@ -84,7 +85,9 @@ pub use connections::{
     DeleteConnection,
 };
 pub use deploy::{DeployCommand, RunCode};
-pub use doctor::{AgentVersions, CodeObstacle, ConnectedBroker, ServerDiagnosis, ServiceFault};
+pub use doctor::{
+    AgentVersions, CodeObstacle, ConnectedBroker, PuppetDbQueue, ServerDiagnosis, ServiceFault,
+};
 pub use error::{ApiError, ErrorBody};
 pub use events::{Event, Events, EventsQuery, LiveOutput, NextEvents, StreamQuery};
 pub use file_sync::{
@@ -111,6 +114,10 @@ pub use plans::{
     PlanResumed, PlanRunCommand, PlanStartCommand, PlanStatus, StopPlanCommand,
 };
 pub use puppetdb::PuppetDbQuery;
+pub use reports::{
+    RunReportDocument, RunReportEvent, RunReportItem, RunReportList, RunReportLog, RunReportMetric,
+    RunReportResource, RunReportsQuery,
+};
 pub use root::{Link, NamedLink, Root};
 pub use route::{Method, Policy, Route};
 pub use scope::{Scope, ScopeKind};

@@ -30,6 +30,7 @@ mod permissions;
 mod plans;
 mod puppetdb;
 mod rbac;
+mod reports;
 mod schedules;
 mod status;
 mod webhooks;
@@ -50,6 +51,7 @@ pub use self::orchestrator::*;
 pub use self::plans::*;
 pub use self::puppetdb::*;
 pub use self::rbac::*;
+pub use self::reports::*;
 pub use self::schedules::*;
 pub use self::status::*;
 pub use self::webhooks::*;
@@ -73,6 +75,7 @@ const GROUPS: &[&[Route]] = &[
     plans::GROUP,
     puppetdb::GROUP,
     rbac::GROUP,
+    reports::GROUP,
     schedules::GROUP,
     status::GROUP,
     webhooks::GROUP,

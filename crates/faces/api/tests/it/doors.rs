@@ -51,6 +51,9 @@ fn sample(route: &Route) -> (&'static str, String) {
     if let Some(sample) = crate::webhooks::sample(route) {
         return sample;
     }
+    if let Some(sample) = crate::run_reports::sample(route) {
+        return sample;
+    }
     if let Some(sample) = crate::certificates::sample(route) {
         return sample;
     }

@@ -135,7 +135,15 @@ impl World {
             Arc::clone(&code) as Arc<dyn environments::CodeReader>,
             classifier.clone(),
         );
+        let certname = "orchestrator".parse().expect("a certname");
+        let run_reports = run_reports::RunReports::start(
+            run_reports::RunReportsConfig::new(certname),
+            store.clone(),
+            inventory.clone(),
+        );
+        let run_reports = run_reports.await.expect("the reports");
         let state = ApiState {
+            run_reports,
             catalogs,
             plans,
             external_directories,

@@ -32,7 +32,7 @@ const EVERYWHERE: [(&str, NameKind); 5] = [
 ];
 
 /// Arguments of single verbs.
-const OF_VERBS: [(&[&str], &str, NameKind); 34] = [
+const OF_VERBS: [(&[&str], &str, NameKind); 36] = [
     (&["task", "run"], "task", NameKind::Tasks),
     (&["task", "run"], "pairs", NameKind::TaskParameters),
     (&["task", "show"], "task", NameKind::Tasks),
@@ -56,6 +56,8 @@ const OF_VERBS: [(&[&str], &str, NameKind); 34] = [
     (&["job", "stop"], "job", NameKind::Jobs),
     (&["job", "list"], "node", NameKind::Nodes),
     (&["node", "show"], "node", NameKind::Nodes),
+    (&["report", "list"], "node", NameKind::Nodes),
+    (&["report", "list"], "job", NameKind::Jobs),
     (&["enc"], "certname", NameKind::Nodes),
     (&["node-group", "show"], "group", NameKind::NodeGroups),
     (&["node-group", "edit"], "group", NameKind::NodeGroups),

@@ -14,8 +14,8 @@ pub enum NodeVerb {
     /// List the connected nodes
     #[command(after_long_help = "Example:\n  tutti node list")]
     List(OutputOptions),
-    /// Show a node: its connection or the reason why it has none, its agent, groups, facts and last
-    /// jobs
+    /// Show a node: its connection or the reason why it has none, its agent, groups, last Puppet run,
+    /// facts and last jobs
     #[command(after_long_help = "Examples:
   tutti node show web1.example.com
   tutti node show web1 --facts")]

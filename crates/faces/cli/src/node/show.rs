@@ -1,9 +1,9 @@
-//! `tutti node show NODE`: connection, agent, groups, facts and last jobs of a node. Main type: [`NodeDocument`].
+//! `tutti node show NODE`: connection, agent, groups, last Puppet run, facts and last jobs of a node. Main type: [`NodeDocument`].
 //!
 //! Invariant: parts that the user may not see are left out, and the others are shown.
 
 use api_types::classifier::{Classified, ClassifyNode};
-use api_types::{InventoryItem, Job, NodeAbsence};
+use api_types::{InventoryItem, Job, NodeAbsence, RunReportItem};
 use serde_json::{Map, Value, json};
 
 use crate::client::ApiClient;
@@ -11,6 +11,7 @@ use crate::defaults::NODE_JOBS;
 use crate::job::list::{self, JobFilter};
 use crate::node_group::find;
 use crate::present::{Fields, OutputOptions};
+use crate::report::list as reports;
 use crate::terminal::{
     escape_control, escaped_name, style_dim, style_failure, style_heading, style_name, style_state,
     style_success,
@@ -50,6 +51,9 @@ struct NodeDocument {
     facts: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     jobs: Option<Vec<Job>>,
+    /// The last Puppet run whose report this server has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_run: Option<RunReportItem>,
 }
 
 /// The most important facts: heading, and path of the fact.
@@ -69,6 +73,7 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let item: InventoryItem = client.get(&path, &[]).await?;
     let classification = allow_missing(classification(client, &name).await)?;
     let facts = allow_missing(facts(client, &name).await)?;
+    let last_run = allow_missing(reports::fetch_of_node(client, &name, 1).await)?;
     let filter = JobFilter {
         node: Some(name),
         ..JobFilter::default()
@@ -79,9 +84,11 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
         classification,
         facts,
         jobs: jobs.map(|list| list.items),
+        last_run: last_run.and_then(|list| list.items.into_iter().next()),
     };
     options.shown.format.present(&node, |node| {
         print(&node.item, node.classification.as_ref());
+        node.last_run.as_ref().map(print_last_run);
         print_facts(node.facts.as_ref(), options.facts);
         print_jobs(node.jobs.as_deref().unwrap_or_default());
     })?;
@@ -173,6 +180,19 @@ fn describe_absence(absence: NodeAbsence, node: &str) -> String {
              the agent on {node} name this server?"
         ),
     }
+}
+
+fn print_last_run(run: &RunReportItem) {
+    say!("\n{}", style_heading("Last Puppet run"));
+    let took = reports::run_time(run).map(|took| format!(" in {took}"));
+    say!(
+        "  {}{}, {}",
+        reports::describe_status(run),
+        took.unwrap_or_default(),
+        or_empty(reports::start(run))
+    );
+    let more = format!("tutti report show {}", reports::short_id(&run.id));
+    say!("  {}", style_dim(more));
 }
 
 fn print_facts(facts: Option<&Map<String, Value>>, all: bool) {

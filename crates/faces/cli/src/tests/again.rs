@@ -194,7 +194,12 @@ fn site(item: Value, forbidden: bool) -> Answers {
     let (known, classified) = or_refused(classified);
     let jobs = json!({"items": [job("finished", json!({"finished": 2}))],
         "pagination": {"limit": 5, "offset": 0, "order_by": "name", "order": "desc", "total": 1}});
+    let run = json!({"id": "9f86d081884c7d659a2feaa0c55ad015", "node": "web1", "status": "changed",
+        "noop": false, "start_time": "2026-11-21T20:00:00.000Z", "end_time": "2026-11-21T20:00:04.500Z",
+        "receive_time": "2026-11-21T20:00:05.000Z", "transaction_uuid": "u"});
+    let (reported, reports) = or_refused(json!({"items": [run]}));
     vec![
+        ("GET /tutti/v1/reports", reported, reports),
         ("GET /orchestrator/v1/inventory/web1", 200, item),
         ("POST /pdb/query/v4", status, facts),
         ("GET /classifier-api/v1/groups", grouped, groups),
@@ -225,6 +230,7 @@ async fn a_node_is_shown_with_what_is_known_of_it() {
         (&json!(true), &json!(["g"]))
     );
     assert_eq!(document["jobs"][0]["name"], "81");
+    assert_eq!(document["last_run"]["status"], "changed");
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod jobs;
 mod names;
 mod plans;
 mod rbac;
+mod reports;
 mod sites;
 mod targets;
 

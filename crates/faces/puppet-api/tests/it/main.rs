@@ -7,5 +7,6 @@ mod authority;
 mod autosign;
 mod bootstrap;
 mod files;
+mod reports;
 mod site;
 mod slow;

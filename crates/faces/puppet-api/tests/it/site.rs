@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use audit::{Audit, AuditConfig};
 use environments::{BlobStore, EnvironmentDir};
+use inventory::Inventory;
 use pki::ca::{GenerateOptions, InitOptions};
 use pki::{
     CertificateAuthority, CertnamePrivilege, ClientAuth, ClientTls, KeyType, NamePattern,
@@ -13,6 +14,7 @@ use pki::{
 };
 use puppet_api::{AutosignPolicy, CaService, PuppetApiState};
 use reqwest::{Method, Response, StatusCode};
+use run_reports::{RunReports, RunReportsConfig};
 use store::{Store, StoreConfig};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -26,6 +28,7 @@ pub(crate) struct Site {
     pub(crate) address: SocketAddr,
     pub(crate) store: Store,
     pub(crate) audit: Audit,
+    pub(crate) run_reports: RunReports,
     stop: CancellationToken,
 }
 
@@ -60,7 +63,13 @@ impl Site {
         let store = StoreConfig::sqlite(dir.path().join("tutti.db"));
         let store = Store::open(&store).await.unwrap();
         let audit = Audit::open(store.clone(), AuditConfig::default()).await;
+        let inventory = Inventory::embedded(store.clone()).await.unwrap();
+        let settings = RunReportsConfig::new("localhost".parse().unwrap());
+        let run_reports = RunReports::start(settings, store.clone(), inventory)
+            .await
+            .unwrap();
         let state = PuppetApiState {
+            run_reports: run_reports.clone(),
             code: Arc::new(EnvironmentDir::new(dir.path().join("code"))),
             blobs: blobs.clone(),
             ca: Some(CaService::new(ca.clone(), autosign, audit.clone()).unwrap()),
@@ -82,6 +91,7 @@ impl Site {
             address,
             store,
             audit,
+            run_reports,
             stop,
         }
     }

@@ -38,7 +38,18 @@ class FakeScope
     answer(name.sub('function_', ''), args[0])
   end
 
+  def setvar(name, value)
+    raise "variable #{name} is set" if @variables.key?(name)
+
+    @has_set = true
+    @variables[name] = value
+  end
+
+  # Templates are named by their text where a variable was set.
   def answer(name, args)
+    if name == 'template' && @has_set
+      return args.map { |text| Puppet::Parser::TemplateWrapper.new(self).result(text) }.join
+    end
     return args[0].to_s <=> args[1].to_s if name == 'versioncmp'
     "#{name}:#{args.length}"
   end

@@ -37,13 +37,7 @@ impl Compilation<'_> {
         source: ErbSource<'_>,
     ) -> EvalResult<String> {
         let native = match source {
-            ErbSource::File(path) => self.environment.erb_template(path, || {
-                evaluator
-                    .find_module_file(path, "templates")
-                    .ok()
-                    .flatten()
-                    .map(|file| file.bytes)
-            }),
+            ErbSource::File(path) => self.native_template(evaluator, path),
             ErbSource::Text(text) => ErbTemplate::parse(text).map(Arc::new).ok(),
         };
         if let Some(template) = native {
@@ -60,6 +54,18 @@ impl Compilation<'_> {
             }
         }
         self.render_erb(evaluator, call, source)
+    }
+
+    /// The template in a module's file; `None` if Ruby has to render it.
+    fn native_template(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        path: &str,
+    ) -> Option<Arc<ErbTemplate>> {
+        self.environment.erb_template(path, || {
+            let file = evaluator.find_module_file(path, "templates");
+            file.ok().flatten().map(|file| file.bytes)
+        })
     }
 
     /// Calls a function of Puppet 4 in Ruby; `None` if Ruby has to do it. A call has no effect, so that Ruby
@@ -162,6 +168,10 @@ impl RubyScope for NativeScope<'_, '_, '_> {
     fn has_variable(&mut self, name: &str) -> Result<bool, RubyScopeError> {
         let found = self.variable(name)?;
         Ok(found.is_some_and(|value| !value.is_undef()))
+    }
+
+    fn native_template(&mut self, name: &str) -> Option<Arc<ErbTemplate>> {
+        self.compilation.native_template(self.evaluator, name)
     }
 
     fn call_function(

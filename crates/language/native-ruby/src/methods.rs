@@ -36,6 +36,7 @@ const METHODS: &[&str] = &[
     "clone",
     "collect",
     "compact",
+    "compact!",
     "concat",
     "count",
     "delete",
@@ -166,6 +167,9 @@ const METHODS: &[&str] = &[
     "upcase",
     "format",
 ];
+
+/// The two calls `map.each_with_index` as one, which no code can name.
+pub(crate) const MAP_WITH_INDEX: &str = "map.each_with_index";
 
 /// The name as a constant; `None` if the method is not native.
 pub(crate) fn native_method(name: &str) -> Option<&'static str> {

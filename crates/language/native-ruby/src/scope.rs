@@ -2,8 +2,11 @@
 
 use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
 use pcore::Value;
+
+use crate::template::ErbTemplate;
 
 /// Variables and functions for a template.
 pub trait RubyScope {
@@ -17,6 +20,9 @@ pub trait RubyScope {
 
     /// True if a variable exists and is not `undef` (`has_variable?`).
     fn has_variable(&mut self, name: &str) -> Result<bool, RubyScopeError>;
+
+    /// A template of a module that is rendered with the same scope; `None` leaves it to Ruby.
+    fn native_template(&mut self, name: &str) -> Option<Arc<ErbTemplate>>;
 
     /// Calls a function. `None` leaves the template to Ruby: the function is not available, or not by the
     /// kind of the call.

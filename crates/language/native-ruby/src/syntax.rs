@@ -76,6 +76,8 @@ pub(crate) enum Node {
     /// `scope.call_function('name', […])`
     ModernCall(Box<Expr>, Box<Expr>),
     HasVariable(Box<Expr>),
+    /// `scope.setvar('name', value)`
+    SetVariable(Box<Expr>, Box<Expr>),
     /// `defined?(@x)`
     DefinedInstanceVariable(Arc<str>),
     Next(Option<Box<Expr>>),
@@ -84,8 +86,9 @@ pub(crate) enum Node {
     Return(Option<Box<Expr>>),
     /// `require` of a library whose loading changes nothing else.
     Require,
-    /// `raise`; its arguments are for Ruby.
-    Raise,
+    /// Code that is read and left to Ruby where it is reached, with its reason: `raise`, and methods and
+    /// constants that are not native.
+    Refused(Box<str>),
     Begin {
         body: Body,
         rescues: Vec<Rescue>,

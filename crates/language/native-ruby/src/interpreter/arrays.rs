@@ -15,6 +15,9 @@ impl Interpreter<'_, '_> {
         name: &'static str,
         arguments: &[RubyValue],
     ) -> Eval<Option<RubyValue>> {
+        if name == "compact!" && arguments.is_empty() {
+            return compact_in_place(array).map(Some);
+        }
         if matches!(name, "<<" | "push" | "append" | "concat") {
             return change(array, name, arguments).map(Some);
         }
@@ -164,6 +167,16 @@ fn change(array: &RubyArray, name: &str, arguments: &[RubyValue]) -> Eval {
         return refuse("a long array");
     }
     array.change(|elements| elements.extend(added))?;
+    Ok(RubyValue::Array(array.clone()))
+}
+
+/// `compact!`: `nil` if there is nothing to leave out.
+fn compact_in_place(array: &RubyArray) -> Eval {
+    let is_nil = |it: &RubyValue| matches!(it, RubyValue::Nil);
+    if !array.get().iter().any(is_nil) {
+        return Ok(RubyValue::Nil);
+    }
+    array.change(|elements| elements.retain(|it| !is_nil(it)))?;
     Ok(RubyValue::Array(array.clone()))
 }
 

@@ -45,6 +45,7 @@ impl<'t> Interpreter<'t, '_> {
             RubyValue::Range(..) => self.call_range(receiver, name, arguments)?,
             RubyValue::IpAddress(is_v6) => libraries::call_ip_address(*is_v6, name, arguments),
             RubyValue::Scope => self.call_scope_value(name, arguments)?,
+            RubyValue::Class(class) => Self::call_class(*class, name, arguments),
             _ => None,
         };
         match result {

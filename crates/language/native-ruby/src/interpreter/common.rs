@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Interpreter;
+use crate::syntax::RubyClass;
 use crate::value::{Entries, Eval, Key, RubyValue};
 
 impl Interpreter<'_, '_> {
@@ -50,6 +51,19 @@ impl Interpreter<'_, '_> {
             ("to_i", []) => RubyValue::Int(0),
             ("to_f", []) => RubyValue::Float(0.0),
             ("=~", [_]) => RubyValue::Nil,
+            _ => return None,
+        })
+    }
+
+    /// New collections.
+    pub(super) fn call_class(
+        class: RubyClass,
+        name: &str,
+        arguments: &[RubyValue],
+    ) -> Option<RubyValue> {
+        Some(match (class, name, arguments) {
+            (RubyClass::Array, "new", []) => RubyValue::array(Vec::new()),
+            (RubyClass::Hash, "new", []) => RubyValue::hash(Entries::default()),
             _ => return None,
         })
     }

@@ -3,6 +3,7 @@
 use super::Interpreter;
 use super::indexes::count;
 use crate::defaults::ELEMENTS_MAX;
+use crate::methods::MAP_WITH_INDEX;
 use crate::syntax::Block;
 use crate::value::{Entries, Eval, Key, RubyValue, refuse};
 
@@ -106,6 +107,12 @@ impl<'t> Interpreter<'t, '_> {
                 }
                 // `nil` before Ruby 3.1, the collection since
                 return Ok(Some(RubyValue::Unknown));
+            }
+            (MAP_WITH_INDEX, []) => {
+                for (index, item) in items.iter().enumerate() {
+                    let values = [item.clone(), RubyValue::count(index)];
+                    results.push(self.yield_values(block, &values)?);
+                }
             }
             ("map" | "collect", []) => {
                 for item in items {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ruby_regex::{Regex, RegexCaptures, RegexFlags};
 
 use super::Interpreter;
-use super::indexes::{part, range_part};
+use super::indexes::{part, position, range_part};
 use crate::defaults::ELEMENTS_MAX;
 use crate::syntax::Block;
 use crate::value::{Eval, MatchGroups, RubyValue, refuse};
@@ -101,9 +101,12 @@ impl<'t> Interpreter<'t, '_> {
     ) -> Eval<Option<RubyValue>> {
         let value = group_value;
         Ok(Some(match (name, arguments) {
-            ("[]", [RubyValue::Int(index)]) if *index >= 0 => {
-                let index = usize::try_from(*index).unwrap_or(usize::MAX);
-                groups.groups.get(index).map_or(RubyValue::Nil, value)
+            ("[]", [RubyValue::Int(index)]) => {
+                let counted = position(*index, groups.groups.len());
+                // from the end, the whole match is not reached
+                let index = counted.filter(|counted| *index >= 0 || *counted > 0);
+                let group = index.and_then(|index| groups.groups.get(index));
+                group.map_or(RubyValue::Nil, value)
             }
             ("[]", [RubyValue::Int(start), RubyValue::Int(count)]) => {
                 part_of(groups, part(*start, *count, groups.groups.len()))

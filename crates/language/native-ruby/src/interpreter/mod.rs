@@ -17,6 +17,7 @@ mod hashes;
 mod indexes;
 mod libraries;
 mod matching;
+mod nested_templates;
 mod numbers;
 mod scope_calls;
 mod sorting;
@@ -32,7 +33,9 @@ use crate::function::{RubyFunction, RubyMethod};
 use crate::scope::RubyScope;
 use crate::syntax::{Expr, Node, StrPart};
 use crate::template::ErbTemplate;
-use crate::value::{Entries, Eval, Interruption, Key, MatchGroups, RubyString, RubyValue, refuse};
+use crate::value::{
+    Entries, Eval, Interruption, Key, MatchGroups, RubyString, RubyValue, ScopeValues, refuse,
+};
 
 pub(crate) struct Interpreter<'t, 's> {
     /// Literal texts of a template.
@@ -43,6 +46,9 @@ pub(crate) struct Interpreter<'t, 's> {
     out: String,
     locals: Vec<RubyValue>,
     instance_variables: HashMap<Arc<str>, RubyValue>,
+    /// Variables that this template or one around it set in the scope.
+    set_variables: HashMap<Arc<str>, RubyValue>,
+    scope_values: Rc<ScopeValues>,
     last_match: Option<Rc<MatchGroups>>,
     line: u32,
     steps: u64,
@@ -77,6 +83,8 @@ impl<'t, 's> Interpreter<'t, 's> {
             out: String::new(),
             locals: Vec::new(),
             instance_variables: HashMap::new(),
+            set_variables: HashMap::new(),
+            scope_values: Rc::default(),
             last_match: None,
             line: 1,
             steps: 0,
@@ -226,12 +234,13 @@ impl<'t, 's> Interpreter<'t, 's> {
             Node::LegacyCall(name, list) => self.legacy_call(name, list),
             Node::ModernCall(name, list) => self.modern_call(name, list),
             Node::HasVariable(name) => self.has_variable(name),
+            Node::SetVariable(name, value) => self.set_variable(name, value),
             Node::DefinedInstanceVariable(name) => self.defined_instance_variable(name),
             Node::Next(value) => Err(Interruption::Next(self.eval_optional(value.as_deref())?)),
             Node::Break => Err(Interruption::Break),
             Node::Return(value) => Err(Interruption::Return(self.eval_optional(value.as_deref())?)),
             Node::Require => Ok(RubyValue::Unknown),
-            Node::Raise => refuse("an exception"),
+            Node::Refused(reason) => refuse(&**reason),
             Node::Begin { body, rescues } => self.eval_begin(body, rescues),
             Node::While { condition, body } => self.eval_while(condition, body),
             Node::AssignAll(slots, list) => self.assign_all(slots, list),

@@ -18,11 +18,12 @@ impl<'t> Interpreter<'t, '_> {
     }
 
     pub(super) fn find_instance_variable(&mut self, name: &Arc<str>) -> Eval<Option<RubyValue>> {
+        self.refuse_set_variable(name)?;
         let found = self.scope.instance_variable(name).map_err(interruption)?;
         let Some(found) = found.filter(|value| !value.is_undef()) else {
             return Ok(None);
         };
-        let value = RubyValue::of_scope(&found);
+        let value = RubyValue::of_variable(&found, &self.scope_values)?;
         self.instance_variables
             .insert(Arc::clone(name), value.clone());
         Ok(Some(value))
@@ -44,14 +45,32 @@ impl<'t> Interpreter<'t, '_> {
     }
 
     pub(super) fn scope_variable_named(&mut self, name: &str) -> Eval {
+        if let Some(value) = self.set_variables.get(name) {
+            return Ok(value.clone());
+        }
         match self.scope.variable(name).map_err(interruption)? {
-            Some(value) => Ok(RubyValue::of_scope(&value)),
+            Some(value) => self.scope_values.read(&value),
             None => refuse(format!("the unknown variable {name}")),
+        }
+    }
+
+    /// True if the scope itself has a variable, whatever its value.
+    pub(super) fn has_scope_variable(&mut self, name: &str) -> Eval<bool> {
+        let found = self.scope.variable(name).map_err(interruption)?;
+        Ok(found.is_some())
+    }
+
+    /// A variable that a template set is seen by its name only.
+    fn refuse_set_variable(&self, name: &str) -> Eval<()> {
+        match self.set_variables.contains_key(name) {
+            true => refuse(format!("another use of the variable {name}")),
+            false => Ok(()),
         }
     }
 
     pub(super) fn has_variable(&mut self, name: &'t Expr) -> Eval {
         let name = self.eval_name(name)?;
+        self.refuse_set_variable(&name)?;
         let has = self.scope.has_variable(&name).map_err(interruption)?;
         Ok(RubyValue::Bool(has))
     }
@@ -80,6 +99,9 @@ impl<'t> Interpreter<'t, '_> {
         name: &str,
         arguments: &[RubyValue],
     ) -> Eval {
+        if name == "template" && !self.set_variables.is_empty() {
+            return self.render_nested(arguments);
+        }
         let arguments: Vec<pcore::Value> = arguments
             .iter()
             .map(RubyValue::to_puppet)
@@ -88,13 +110,13 @@ impl<'t> Interpreter<'t, '_> {
         match result.map_err(interruption)? {
             Some(value) => {
                 self.calls += 1;
-                Ok(RubyValue::of_scope(&value))
+                self.scope_values.read(&value)
             }
             None => refuse(format!("the function {name}")),
         }
     }
 
-    fn eval_name(&mut self, name: &'t Expr) -> Eval<Arc<str>> {
+    pub(super) fn eval_name(&mut self, name: &'t Expr) -> Eval<Arc<str>> {
         match self.eval(name)? {
             RubyValue::Str(name) => Ok(name.get()),
             other => refuse(format!("{} as a name", other.kind())),

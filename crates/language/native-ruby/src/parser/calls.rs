@@ -1,14 +1,16 @@
 //! Method calls, indexes and the calls of `scope`.
 
-use super::cursor::is_name_start;
+use super::cursor::{is_keyword, is_name_start};
 use super::{Parsed, Parser};
-use crate::methods::native_method;
+use crate::methods::{MAP_WITH_INDEX, native_method};
+use crate::source::INSERT_END;
 use crate::syntax::{Block, Expr, MethodCall, Node, RubyClass, Target};
 
 impl Parser<'_> {
-    /// Calls and indexes behind an expression.
-    pub(super) fn parse_postfix(&mut self, mut expr: Expr) -> Parsed<Expr> {
+    /// Calls and indexes behind an expression, which begins at an offset.
+    pub(super) fn parse_postfix(&mut self, mut expr: Expr, start: usize) -> Parsed<Expr> {
         let mut chain = 0;
+        let is_command = self.command_start == Some(start);
         loop {
             self.lengthen(&mut chain)?;
             if self.peek() == b'[' {
@@ -27,7 +29,7 @@ impl Parser<'_> {
                 return Ok(expr);
             }
             self.at += if is_safe { 2 } else { 1 };
-            expr = self.parse_call(expr, is_safe)?;
+            expr = self.parse_call(expr, is_safe, is_command)?;
         }
     }
 
@@ -59,8 +61,9 @@ impl Parser<'_> {
         Self::expr(line, Node::Call(Box::new(call)))
     }
 
-    /// The name, arguments and block of a call behind its dot.
-    fn parse_call(&mut self, receiver: Expr, is_safe: bool) -> Parsed<Expr> {
+    /// The name, arguments and block of a call behind its dot. `is_command`: the call may have an argument
+    /// without brackets.
+    fn parse_call(&mut self, receiver: Expr, is_safe: bool, is_command: bool) -> Parsed<Expr> {
         let line = receiver.line;
         let word = self.peek_word();
         if matches!(word, "is_a?" | "kind_of?") {
@@ -68,15 +71,13 @@ impl Parser<'_> {
             return self.parse_class_check(receiver, is_safe);
         }
         let known = native_method(word).or(self.is_unevaluated.then_some("new"));
-        let Some(name) = known else {
-            return self.refuse(format!("the method {word}"));
-        };
         self.at += word.len();
         let mut arguments = Vec::new();
         let mut block = None;
-        if self.peek() == b'(' {
-            self.at += 1;
+        if self.take("(") {
             (arguments, block) = self.parse_call_arguments()?;
+        } else if is_command && self.is_command_argument_next() {
+            arguments.push(self.parse_command_argument(word)?);
         }
         if block.is_none() {
             block = self.parse_block()?;
@@ -84,6 +85,14 @@ impl Parser<'_> {
         self.refuse_command_arguments(word)?;
         if self.is_attribute_assigned() {
             return self.refuse("an assignment to an attribute");
+        }
+        let Some(mut name) = known else {
+            let reason = format!("the method {word}");
+            return Ok(Self::expr(line, Node::Refused(reason.into())));
+        };
+        if arguments.is_empty() && block.is_none() {
+            block = self.parse_map_with_index(name)?;
+            name = block.as_ref().map_or(name, |_| MAP_WITH_INDEX);
         }
         let call = MethodCall {
             receiver,
@@ -95,9 +104,71 @@ impl Parser<'_> {
         Ok(Self::expr(line, Node::Call(Box::new(call))))
     }
 
+    /// The block of `map.each_with_index`, `map.with_index` and `each_with_index.map` after the first of
+    /// the two names.
+    fn parse_map_with_index(&mut self, first: &str) -> Parsed<Option<Block>> {
+        let second: &[&str] = match first {
+            "map" | "collect" => &["each_with_index", "with_index"],
+            "each_with_index" => &["map", "collect"],
+            _ => return Ok(None),
+        };
+        let before = self.at;
+        let has_dot = self.take(".");
+        let word = self.peek_word();
+        if !has_dot || !second.contains(&word) {
+            self.at = before;
+            return Ok(None);
+        }
+        self.at += word.len();
+        match self.parse_block()? {
+            // with one parameter, the two orders differ
+            Some(
+                block @ Block::Code {
+                    takes_apart: true, ..
+                },
+            ) => Ok(Some(block)),
+            _ => self.refuse(format!("{first}.{word} in another form")),
+        }
+    }
+
     fn is_attribute_assigned(&self) -> bool {
         let rest = self.rest().trim_start_matches([' ', '\t']);
         rest.starts_with('=') && !["==", "=~", "=>"].iter().any(|it| rest.starts_with(it))
+    }
+
+    /// True if a variable, string or number follows after a blank.
+    fn is_command_argument_next(&self) -> bool {
+        let rest = self.rest();
+        let trimmed = rest.trim_start_matches([' ', '\t']);
+        let first = trimmed.as_bytes().first().copied().unwrap_or(0);
+        let is_value = match first {
+            b'\'' | b'"' | b'@' => true,
+            first if is_name_start(first) => {
+                let word_end = trimmed.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                let word = &trimmed[..word_end.unwrap_or(trimmed.len())];
+                !is_keyword(word)
+            }
+            first => first.is_ascii_digit(),
+        };
+        is_value && trimmed.len() < rest.len()
+    }
+
+    /// The only argument of a call that is a whole statement or condition, without brackets: it reaches as
+    /// far as an expression does.
+    fn parse_command_argument(&mut self, name: &str) -> Parsed<Expr> {
+        self.skip_blanks();
+        let argument = self.parse_expression()?;
+        self.skip_blanks();
+        let is_end = matches!(
+            self.peek(),
+            0 | b';' | b'\n' | b'#' | b')' | b'}' | INSERT_END
+        ) || ["then", "and", "or", "if", "unless"]
+            .iter()
+            .any(|word| self.is_keyword_next(word));
+        if is_end {
+            return Ok(argument);
+        }
+        self.refuse(format!("arguments of {name} without brackets"))
     }
 
     /// Arguments without brackets are read by Ruby in ways that depend on blanks.
@@ -244,14 +315,18 @@ impl Parser<'_> {
         if word == "lookupvar" {
             return Ok(Node::ScopeVariable(Box::new(self.parse_scope_argument()?)));
         }
-        if word == "call_function" && self.take("(") {
+        if matches!(word, "call_function" | "setvar") && self.take("(") {
             let mut arguments = self.parse_arguments(")")?;
-            let (Some(list), Some(name), true) =
+            let (Some(second), Some(name), true) =
                 (arguments.pop(), arguments.pop(), arguments.is_empty())
             else {
-                return self.refuse("scope.call_function in another form");
+                return self.refuse(format!("scope.{word} in another form"));
             };
-            return Ok(Node::ModernCall(Box::new(name), Box::new(list)));
+            let (name, second) = (Box::new(name), Box::new(second));
+            return Ok(match word {
+                "setvar" => Node::SetVariable(name, second),
+                _ => Node::ModernCall(name, second),
+            });
         }
         if let Some(name) = word.strip_prefix("function_") {
             if name.is_empty() || name.ends_with(['?', '!']) || self.peek() != b'(' {

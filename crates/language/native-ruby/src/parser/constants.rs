@@ -80,7 +80,8 @@ impl Parser<'_> {
         let is_constant = word.starts_with(|c: char| c.is_ascii_uppercase());
         let constant = &self.code[start..self.at];
         if is_constant {
-            return self.refuse(format!("the constant {constant}"));
+            let reason = format!("the constant {constant}");
+            return Ok(Some(Node::Refused(reason.into())));
         }
         self.at = start + word.len();
         Ok(None)

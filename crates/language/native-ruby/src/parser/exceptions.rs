@@ -78,7 +78,7 @@ impl Parser<'_> {
         let was_unevaluated = std::mem::replace(&mut self.is_unevaluated, true);
         let parsed = self.skip_raise_arguments();
         self.is_unevaluated = was_unevaluated;
-        parsed.map(|()| Node::Raise)
+        parsed.map(|()| Node::Refused("an exception".into()))
     }
 
     fn skip_raise_arguments(&mut self) -> Parsed<()> {

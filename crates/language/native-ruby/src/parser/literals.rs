@@ -8,14 +8,30 @@ use crate::source::{INSERT_END, TEXT_MARK};
 use crate::syntax::{Expr, Node, StrPart};
 
 impl Parser<'_> {
-    /// A string in single or double quotes.
+    /// A string in single or double quotes, or between `%(` and `)`.
     pub(super) fn parse_string(&mut self) -> Parsed<Vec<StrPart>> {
         let quote = self.peek();
         self.at += 1;
+        if quote == b'%' {
+            return self.parse_bracketed_string();
+        }
         if quote == b'\'' {
             return Ok(vec![StrPart::Text(self.parse_single_quoted()?)]);
         }
         self.parse_parts(b'"', Self::parse_escape)
+    }
+
+    /// The string behind `%`. Brackets inside it belong to it in pairs, which is for Ruby.
+    fn parse_bracketed_string(&mut self) -> Parsed<Vec<StrPart>> {
+        self.at += 1;
+        let parts = self.parse_parts(b')', Self::parse_escape)?;
+        let has_bracket = parts
+            .iter()
+            .any(|part| matches!(part, StrPart::Text(text) if text.contains('(')));
+        if has_bracket {
+            return self.refuse("brackets in a string in brackets");
+        }
+        Ok(parts)
     }
 
     fn parse_single_quoted(&mut self) -> Parsed<String> {

@@ -60,6 +60,9 @@ pub(crate) struct Parser<'a> {
     own_calls: Vec<Arc<str>>,
     /// Loops around, up to the innermost block.
     loops: usize,
+    /// Offset at which the last statement or condition begins. A call of its first operand may have an
+    /// argument without brackets.
+    command_start: Option<usize>,
     /// True in the arguments of `raise`, which are never evaluated here.
     is_unevaluated: bool,
     /// True if a comment freezes the literal strings.
@@ -91,6 +94,7 @@ impl<'a> Parser<'a> {
             libraries: Vec::new(),
             own_calls: Vec::new(),
             loops: 0,
+            command_start: None,
             is_unevaluated: false,
             has_frozen_strings: false,
         }

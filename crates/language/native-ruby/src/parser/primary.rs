@@ -12,9 +12,9 @@ const ASSIGN_OPERATORS: [&str; 5] = ["+", "-", "*", "/", "<<"];
 impl Parser<'_> {
     /// A literal, variable, call or bracket with what is appended to it.
     pub(super) fn parse_primary(&mut self) -> Parsed<Expr> {
-        let line = self.line();
+        let (line, start) = (self.line(), self.at);
         let node = self.parse_atom()?;
-        self.parse_postfix(Self::expr(line, node))
+        self.parse_postfix(Self::expr(line, node), start)
     }
 
     fn parse_atom(&mut self) -> Parsed<Node> {
@@ -28,6 +28,7 @@ impl Parser<'_> {
             b'{' => self.parse_hash(),
             b'(' => self.parse_parentheses(),
             b'%' if self.peek_at(1) == b'r' => self.parse_percent_regex(),
+            b'%' if self.peek_at(1) == b'(' => self.parse_string_atom(),
             b'%' => self.parse_words(),
             b'-' | b'0'..=b'9' => self.parse_number(),
             byte if is_name_start(byte) => self.parse_word(),

@@ -166,6 +166,7 @@ impl Parser<'_> {
             self.refuse_literal_condition(&operand)?;
             return Ok(Self::expr(line, Node::Not(Box::new(operand))));
         }
+        self.command_start = Some(self.at);
         self.parse_expression()
     }
 

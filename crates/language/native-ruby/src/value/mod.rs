@@ -7,6 +7,7 @@ mod compare;
 mod convert;
 mod depth;
 mod key;
+mod scope_values;
 mod text;
 
 use std::cell::RefCell;
@@ -22,6 +23,7 @@ use crate::syntax::ExceptionClass;
 pub(crate) use compare::exact_float;
 pub(crate) use depth::Depth;
 pub(crate) use key::Key;
+pub(crate) use scope_values::ScopeValues;
 
 /// Entries of a hash in their order.
 pub(crate) type Entries = pcore::FastIndexMap<Key, RubyValue>;
@@ -109,7 +111,16 @@ pub(crate) struct RubyArray(Rc<ArrayCell>);
 #[derive(Debug)]
 struct ArrayCell {
     content: RefCell<ArrayContent>,
-    is_shared: bool,
+    owner: ArrayOwner,
+}
+
+#[derive(Debug)]
+enum ArrayOwner {
+    Code,
+    /// The array may be in several places of the scope, and must not change.
+    Scope,
+    /// The array of a variable, which may change if nothing else can see that.
+    Variable(Rc<ScopeValues>),
 }
 
 #[derive(Debug)]
@@ -225,14 +236,21 @@ impl RubyArray {
     pub(crate) fn new(elements: Vec<RubyValue>) -> Self {
         Self(Rc::new(ArrayCell {
             content: RefCell::new(ArrayContent::Read(Rc::new(elements))),
-            is_shared: false,
+            owner: ArrayOwner::Code,
         }))
     }
 
     fn of_scope(elements: Arc<Vec<pcore::Value>>) -> Self {
         Self(Rc::new(ArrayCell {
             content: RefCell::new(ArrayContent::Unread(elements)),
-            is_shared: true,
+            owner: ArrayOwner::Scope,
+        }))
+    }
+
+    fn of_variable(elements: Arc<Vec<pcore::Value>>, values: Rc<ScopeValues>) -> Self {
+        Self(Rc::new(ArrayCell {
+            content: RefCell::new(ArrayContent::Unread(elements)),
+            owner: ArrayOwner::Variable(values),
         }))
     }
 
@@ -250,8 +268,10 @@ impl RubyArray {
     }
 
     pub(crate) fn change(&self, change: impl FnOnce(&mut Vec<RubyValue>)) -> Eval<()> {
-        if self.0.is_shared {
-            return refuse("a change of an array of the scope");
+        match &self.0.owner {
+            ArrayOwner::Code => {}
+            ArrayOwner::Scope => return refuse("a change of an array of the scope"),
+            ArrayOwner::Variable(values) => values.begin_change()?,
         }
         let mut elements = self.get();
         // one handle is that of the array, one is this one

@@ -1,6 +1,8 @@
 //! Invariant for fuzzing and property tests with arbitrary templates and functions: no panic, and no value
 //! of the scope and no argument is changed.
 
+use std::sync::Arc;
+
 use native_ruby::{ErbTemplate, RubyCallKind, RubyFunction, RubyScope, RubyScopeError};
 use pcore::{Hash, Type, Value};
 
@@ -18,6 +20,10 @@ impl RubyScope for OneValue {
 
     fn has_variable(&mut self, _: &str) -> Result<bool, RubyScopeError> {
         Ok(true)
+    }
+
+    fn native_template(&mut self, name: &str) -> Option<Arc<ErbTemplate>> {
+        ErbTemplate::parse(name).ok().map(Arc::new)
     }
 
     fn call_function(

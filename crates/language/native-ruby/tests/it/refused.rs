@@ -23,16 +23,27 @@ fn the_first_construct_for_ruby_is_named() {
         ),
         ("<% 1 rescue 2 %>", 1, "a rescue behind a statement"),
         ("<% def x; end %>", 1, "the keyword def"),
-        ("<% @a.each_char { |c| } %>", 1, "the method each_char"),
+        ("<% @a.each_char = 1 %>", 1, "an assignment to an attribute"),
         ("<%= $global %>", 1, "a global variable"),
         ("<%= `id` %>", 1, "code that cannot be read"),
         ("<%= x = 1, 2 %>", 1, "code that cannot be read"),
         ("<% string = 1 %>", 1, "a variable named string"),
         (
-            "<%= @a.include? 'x' %>",
+            "<%= !@a.include? 'x' %>",
             1,
             "arguments of include? without brackets",
         ),
+        (
+            "<%= @a.join 'x', 1 %>",
+            1,
+            "arguments of join without brackets",
+        ),
+        (
+            "<%= @a.map.with_index { |e| e } %>",
+            1,
+            "map.with_index in another form",
+        ),
+        ("<%= %(a(b)) %>", 1, "brackets in a string in brackets"),
         ("<%# coding: latin1 %>x", 1, "a magic comment"),
         (
             "<% if /a/ %><% end %>",
@@ -65,6 +76,9 @@ fn failures_while_rendering_are_left_to_ruby() {
         fn has_variable(&mut self, _: &str) -> Result<bool, native_ruby::RubyScopeError> {
             Ok(false)
         }
+        fn native_template(&mut self, _: &str) -> Option<std::sync::Arc<ErbTemplate>> {
+            None
+        }
         fn call_function(
             &mut self,
             _: native_ruby::RubyCallKind,
@@ -84,6 +98,17 @@ fn failures_while_rendering_are_left_to_ruby() {
     };
     assert_eq!((reason.line, calls), (2, 1));
     assert_eq!(reason.reason, "the method size of nil");
+    for (code, reason) in [
+        ("1.each_char { |c| c }", "the method each_char"),
+        ("File.join('a', 'b').size", "the constant File"),
+        ("Puppet::Util::Log", "the constant Puppet::Util::Log"),
+    ] {
+        let reached = run(&format!("<% if true then {code} end %>"));
+        let error = reached.expect_err(code).to_string();
+        assert!(error.contains(reason), "{error}");
+        let unreached = run(&format!("<% if @a then {code} end %>x"));
+        assert_eq!(unreached.expect(code), "x");
+    }
     let error = run("<%= scope['x'] %>").expect_err("unknown");
     assert!(
         error.to_string().contains("the unknown variable x"),

@@ -128,3 +128,58 @@ fn results_count_as_memory_of_the_compilation() {
     let refused = title(many, &files).unwrap_err();
     assert!(refused.contains("holds more than"), "{refused}");
 }
+
+#[test]
+fn templates_see_what_the_template_around_them_sets() {
+    let outer = "<% scope.setvar('_own', {}); [1, 2].each do |n| scope.lookupvar('_own')[:n] = n -%>\n\
+                 <%= scope.function_template([\"m/#{@inner}.erb\"]) -%>\n<% end -%>\n";
+    let files = [
+        ("m/templates/outer.erb", outer),
+        (
+            "m/templates/inner.erb",
+            "[<%= scope.lookupvar('_own')[:n] %><%= @word %>]",
+        ),
+        ("m/templates/ruby.erb", "<% def x; 1; end %><%= x %>"),
+        ("m/templates/failing.erb", "<%= [].first.upcase %>"),
+        ("m/templates/set.erb", "<% scope.setvar('_own', 1) %>"),
+        ("m/templates/jump.erb", "<% break %>"),
+    ];
+    let render = |inner: &str| {
+        let code =
+            format!("$word = 'x'\n$inner = '{inner}'\nnotify {{ template('m/outer.erb'): }}");
+        title(&code, &files)
+    };
+    assert_eq!(render("inner").as_deref(), Ok("[1x][2x]"));
+    for for_ruby in ["ruby", "failing", "set", "jump", "missing", "outer"] {
+        let refused = render(for_ruby).unwrap_err();
+        assert!(refused.contains("/nonexistent/ruby"), "{refused}");
+    }
+}
+
+#[test]
+fn templates_inside_each_other_without_end_are_for_ruby() {
+    let recursive = "<%= scope.function_template(['m/inner.erb']) %>";
+    let outer = "<% scope.setvar('_own', 1) %><%= scope.function_template(['m/inner.erb']) %>";
+    let files = [
+        ("m/templates/outer.erb", outer),
+        ("m/templates/inner.erb", recursive),
+    ];
+    let refused = title("notify { template('m/outer.erb'): }", &files).unwrap_err();
+    assert!(refused.contains("/nonexistent/ruby"), "{refused}");
+}
+
+#[test]
+fn a_change_of_a_variable_stays_in_its_template() {
+    let change = "<% list = @list; list << { 'a' => 1 } -%>\n<%= @list.size %>";
+    let several = "<% @other.size; @list << 1 -%>\n<%= @list.size %>";
+    let files = [
+        ("m/templates/change.erb", change),
+        ("m/templates/several.erb", several),
+    ];
+    let code = "$list = []\n$other = $list\n$a = template('m/change.erb')\n$b = template('m/change.erb')\n\
+                notify { \"${a}${b}${list}\": }";
+    assert_eq!(title(code, &files).as_deref(), Ok("11[]"));
+    let code = "$list = []\n$other = $list\nnotify { template('m/several.erb'): }";
+    let refused = title(code, &files).unwrap_err();
+    assert!(refused.contains("/nonexistent/ruby"), "{refused}");
+}

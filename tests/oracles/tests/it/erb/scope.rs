@@ -1,6 +1,8 @@
 //! A scope of variables in JSON, with functions that give texts.
 
-use native_ruby::{RubyCallKind, RubyScope, RubyScopeError};
+use std::sync::Arc;
+
+use native_ruby::{ErbTemplate, RubyCallKind, RubyScope, RubyScopeError};
 use pcore::Value;
 use serde_json::{Map, Value as Json};
 
@@ -34,6 +36,11 @@ impl RubyScope for TableScope<'_> {
 
     fn has_variable(&mut self, name: &str) -> Result<bool, RubyScopeError> {
         Ok(self.find(name).is_some_and(|value| !value.is_undef()))
+    }
+
+    /// A template whose name is its text.
+    fn native_template(&mut self, name: &str) -> Option<Arc<ErbTemplate>> {
+        ErbTemplate::parse(name).ok().map(Arc::new)
     }
 
     fn call_function(

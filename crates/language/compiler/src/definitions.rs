@@ -14,7 +14,7 @@ use crate::catalog::ResourceKind;
 use crate::compilation::Compilation;
 use crate::environment::{ClassDefinition, DefinedType, ManifestDefinitions};
 use crate::error::{fail_at, location_text};
-use crate::names::definition_name;
+use crate::names::{definition_name, reference_name};
 
 impl Compilation<'_> {
     /// The class with this name; `None` if there is none.
@@ -80,6 +80,27 @@ impl Compilation<'_> {
         }
         let defined = self.find_defined_type(evaluator, &name)?;
         Ok(defined.map(ResourceKind::DefinedType))
+    }
+
+    /// The type of a declaration, with the name that references show. It is searched once for each
+    /// spelling of its name.
+    pub(crate) fn find_declared_type(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        name: &Arc<str>,
+    ) -> EvalResult<Option<(Arc<str>, ResourceKind)>> {
+        if let Some(known) = self.state().declared_types.get(name) {
+            return Ok(Some(known.clone()));
+        }
+        let Some(kind) = self.find_type(evaluator, name)? else {
+            return Ok(None);
+        };
+        let declared = (reference_name(name), kind);
+        let mut state = self.state();
+        state
+            .declared_types
+            .insert(Arc::clone(name), declared.clone());
+        Ok(Some(declared))
     }
 
     fn find_definition<T>(

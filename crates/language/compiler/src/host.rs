@@ -236,7 +236,7 @@ impl CatalogHost for Compilation<'_> {
 
     fn resource_type(&self, evaluator: &mut Evaluator<'_>, name: &str) -> EvalResult<Option<Type>> {
         let found = self.find_type(evaluator, name)?;
-        Ok(found.map(|_| Type::resource_of(&reference_name(name), None)))
+        Ok(found.map(|_| Type::resource_of(reference_name(name), None)))
     }
 
     fn is_defined(&self, evaluator: &mut Evaluator<'_>, what: &Value) -> EvalResult<bool> {

@@ -30,7 +30,7 @@ impl Compilation<'_> {
         let is_class = declaration.type_name.eq_ignore_ascii_case("class");
         let kind = match is_class || declaration.bodies.is_empty() {
             true => None,
-            false => match self.find_type(evaluator, &declaration.type_name)? {
+            false => match self.find_declared_type(evaluator, &declaration.type_name)? {
                 Some(kind) => Some(kind),
                 None => {
                     return raise(format!(
@@ -50,9 +50,10 @@ impl Compilation<'_> {
             let copies = std::iter::repeat_n(attributes, titles.len());
             for (title, attributes) in titles.into_iter().zip(copies) {
                 references.push(match &kind {
-                    Some(kind) => {
-                        let type_name = reference_name(&declaration.type_name);
-                        let reference = Type::resource_of(&type_name, Some(&title));
+                    Some((type_name, kind)) => {
+                        let type_name = Arc::clone(type_name);
+                        let reference =
+                            Type::resource_of(Arc::clone(&type_name), Some(Arc::clone(&title)));
                         let described = (type_name, title, kind.clone());
                         self.declare_resource(&site, described, are_converted, attributes)?;
                         Value::Type(reference)

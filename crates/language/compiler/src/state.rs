@@ -53,6 +53,8 @@ pub(crate) struct CompileState {
     pub(crate) collected_exports: FastHashMap<ResourceId, String>,
     pub(crate) known_classes: FastHashMap<String, Option<Arc<ClassDefinition>>>,
     pub(crate) known_defined_types: FastHashMap<String, Option<Arc<DefinedType>>>,
+    /// Types of declarations by their names as written, with the names in references.
+    pub(crate) declared_types: FastHashMap<Arc<str>, (Arc<str>, ResourceKind)>,
     /// Manifests of modules whose functions and types are known, by their keys.
     pub(crate) registered_manifests: FastHashSet<usize>,
     pub(crate) site: Arc<[Arc<ManifestDefinitions>]>,
@@ -98,6 +100,7 @@ impl CompileState {
             collected_exports: FastHashMap::default(),
             known_classes: FastHashMap::default(),
             known_defined_types: FastHashMap::default(),
+            declared_types: FastHashMap::default(),
             registered_manifests: FastHashSet::default(),
             site: Arc::new([]),
             logs: Vec::new(),

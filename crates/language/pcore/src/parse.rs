@@ -73,7 +73,7 @@ impl Type {
             .iter()
             .find(|known| known.eq_ignore_ascii_case(name));
         match resource {
-            Some(known) => Self::resource_of(known, None),
+            Some(known) => Self::resource_of(*known, None),
             None => Self::reference(name),
         }
     }

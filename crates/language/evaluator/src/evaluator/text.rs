@@ -55,6 +55,9 @@ impl Evaluator<'_> {
 
     /// The text of a value in an interpolation, within the limits of one value.
     pub(crate) fn to_text(&self, value: &Value) -> EvalResult<String> {
+        if let Value::Int(number) = value {
+            return Ok(number.to_string());
+        }
         let mut bounded = BoundedInterpolation {
             text: String::new(),
             bytes_max: usize::try_from(self.budget.limits().value_bytes_max).unwrap_or(usize::MAX),

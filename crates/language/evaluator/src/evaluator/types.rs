@@ -33,7 +33,7 @@ impl Evaluator<'_> {
             return Ok(Some(ty));
         }
         if RESOURCE_TYPES.contains(&name.to_lowercase().as_str()) {
-            return Ok(Some(Type::resource_of(&capitalized(&name), None)));
+            return Ok(Some(Type::resource_of(capitalized(&name), None)));
         }
         let shared = Rc::clone(&self.shared);
         if let Some(ty) = self.host.named_type(&name) {

@@ -3,6 +3,8 @@
 //! Invariant: parameters of resources (`File['/x']['mode']`) are looked up by the owner of the
 //! catalog, not here.
 
+use std::sync::Arc;
+
 use super::AccessError;
 use super::arguments::{flatten, key_type_name};
 use crate::describe::article;
@@ -119,7 +121,7 @@ fn resource(ty: &Type, type_name: Option<&str>, arguments: &[Value]) -> Result<V
         return Err(nothing_given());
     }
     if texts.is_empty() {
-        return Ok(Type::resource_of(&name, None).into());
+        return Ok(Type::resource_of(name, None).into());
     }
     let offset = arguments.len() - titles.len();
     let mut types = Vec::with_capacity(texts.len());
@@ -136,7 +138,7 @@ fn resource(ty: &Type, type_name: Option<&str>, arguments: &[Value]) -> Result<V
                 ),
             ));
         };
-        types.push(Type::resource_of(&name, Some(text)));
+        types.push(Type::resource_of(name.as_str(), Some(Arc::clone(text))));
     }
     Ok(one_or_list(types, is_list(titles)))
 }

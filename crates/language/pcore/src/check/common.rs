@@ -43,7 +43,7 @@ fn same_kind(ty: &Type, other: &Type) -> Option<Type> {
         (TypeKind::Class(_), TypeKind::Class(_)) => Type::class(),
         (TypeKind::Resource { type_name: a, .. }, TypeKind::Resource { type_name: b, .. }) => {
             match a {
-                Some(name) if a == b => Type::resource_of(name, None),
+                Some(name) if a == b => Type::resource_of(Arc::clone(name), None),
                 _ => Type::resource(),
             }
         }

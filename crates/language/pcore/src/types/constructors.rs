@@ -221,11 +221,10 @@ impl Type {
     }
 
     /// The type `File['/x']`; `type_name` is the name to print.
-    #[must_use]
-    pub fn resource_of(type_name: &str, title: Option<&str>) -> Self {
+    pub fn resource_of(type_name: impl Into<Arc<str>>, title: Option<Arc<str>>) -> Self {
         TypeKind::Resource {
             type_name: Some(type_name.into()),
-            title: title.map(Into::into),
+            title,
         }
         .into()
     }

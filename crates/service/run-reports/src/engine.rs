@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::compression::{compress, uncompress};
 use crate::defaults::{
-    KEEP_REPORTS, MAX_DETAIL_BYTES, PRUNE_REPORTS, REPORT_ID_PREFIX, REPORTS_OF_NODE,
+    CLOCK_BEHIND, KEEP_REPORTS, MAX_DETAIL_BYTES, PRUNE_REPORTS, REPORT_ID_PREFIX, REPORTS_OF_NODE,
     SUMMARY_METRICS,
 };
 use crate::error::{FindReportError, RecordRunError};
@@ -163,12 +163,14 @@ impl RunReports {
     }
 
     /// Records the facts that a node sent to this Puppet server, with its request for a catalog or
-    /// on their own, and queues them for PuppetDB.
+    /// on their own, and queues them for PuppetDB. A time of collection that is in the future or older
+    /// than [`CLOCK_BEHIND`] is not believed: such facts would hide later ones, or never count.
     pub async fn record_facts(
         &self,
         certname: &Certname,
-        record: NodeRecord,
+        mut record: NodeRecord,
     ) -> Result<(), RecordRunError> {
+        record.timestamp = believable_time(record.timestamp, Timestamp::now());
         let inner = &self.inner;
         if let Some(queue) = inner.queue.clone() {
             let (node, record) = (certname.clone(), record.clone());
@@ -249,6 +251,16 @@ impl RunReports {
         self.inner.stopped.cancel();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
+    }
+}
+
+/// The time of collection by a node's clock, or the time of arrival if that clock is wrong.
+fn believable_time(collected: Timestamp, arrived: Timestamp) -> Timestamp {
+    let earliest = arrived.checked_sub(CLOCK_BEHIND);
+    let is_old = earliest.is_ok_and(|earliest| collected < earliest);
+    match is_old || collected > arrived {
+        true => arrived,
+        false => collected,
     }
 }
 

@@ -153,6 +153,30 @@ async fn reports_beyond_age_and_number_go() {
 }
 
 #[tokio::test]
+async fn facts_of_a_node_with_a_wrong_clock_hide_no_later_ones() {
+    let place = Place::new();
+    let store = place.store().await;
+    let inventory = Inventory::embedded(store.clone()).await.unwrap();
+    let reports = RunReports::start(config(false), store, inventory.clone())
+        .await
+        .unwrap();
+    let certname: Certname = NODE.parse().unwrap();
+    for (kernel, clock) in [
+        ("k1", "9999-12-01T00:00:00Z"),
+        ("k2", "1970-01-01T00:00:00Z"),
+    ] {
+        let record = NodeRecord {
+            timestamp: clock.parse().unwrap(),
+            ..facts(kernel)
+        };
+        reports.record_facts(&certname, record).await.unwrap();
+        let known = inventory.facts(&certname).await.unwrap().unwrap();
+        assert_eq!(known.facts["kernel"], kernel);
+    }
+    reports.shutdown().await;
+}
+
+#[tokio::test]
 async fn many_nodes_report_at_once() {
     let place = Place::new();
     let store = place.store().await;

@@ -62,7 +62,8 @@ pub(crate) struct CatalogIdentity {
     pub(crate) catalog_uuid: String,
 }
 
-/// A value of an attribute that cannot be written; the text names resource and attribute.
+/// A value of an attribute that cannot be written; the text names resource, attribute and reason, to follow
+/// the name of the catalog.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct RichValueError(#[from] serde_json::Error);
@@ -327,7 +328,7 @@ impl Serialize for ParametersView<'_> {
             };
             written.map_err(|error| {
                 S::Error::custom(format!(
-                    "the value of '{name}' of {} cannot be written: {error}",
+                    "the attribute '{name}' of {}: {error}",
                     self.resource
                 ))
             })?;

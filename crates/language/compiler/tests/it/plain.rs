@@ -1,6 +1,6 @@
 //! Catalogs without rich data whose values are deep, huge or many.
 
-use compiler::{CompileRequest, PlainCatalog, defaults};
+use compiler::{CompileRequest, DocumentForm, PlainCatalog, defaults};
 
 use crate::world::environment;
 
@@ -45,4 +45,20 @@ fn conversions_are_counted_and_clipped() {
     assert!(text <= defaults::MESSAGE_BYTES_MAX, "{text}");
     // the value itself is complete
     assert!(plain_catalog.document.to_string().len() > 2 << 20);
+}
+
+#[test]
+fn a_value_that_json_has_not_is_named_once() {
+    let environment = environment("notify { 'n': message => $facts['load'] }");
+    let request = CompileRequest {
+        certname: "n".to_owned(),
+        facts: [("load", f64::INFINITY)].into_iter().collect(),
+        ..CompileRequest::default()
+    };
+    let compiled = compiler::compile(&environment, &request).expect("a catalog");
+    let error = compiled.document.to_text(DocumentForm::Rich);
+    assert_eq!(
+        error.expect_err("an infinite number").to_string(),
+        "the attribute 'message' of Notify[n]: the value holds a number that JSON has not"
+    );
 }

@@ -21,16 +21,10 @@ pub(crate) enum Node {
     /// `<%= … %>`
     Insert(Body),
     Body(Body),
-    Nil,
-    True,
-    False,
-    Int(i64),
-    Float(f64),
+    Literal(Literal),
     Str(Vec<StrPart>),
     /// A string that must not change.
     FrozenStr(Vec<StrPart>),
-    Symbol(Arc<str>),
-    Regex(Regex),
     /// A regular expression with interpolations.
     RegexParts(Vec<StrPart>, RegexFlags),
     Array(Vec<Expr>),
@@ -61,23 +55,13 @@ pub(crate) enum Node {
         otherwise: Body,
     },
     Call(Box<MethodCall>),
-    /// `Array(x)` and other conversions.
-    Convert(Conversion, Box<Expr>),
-    /// `Regexp.escape(x)`
-    RegexpEscape(Box<Expr>),
+    Scope(ScopeUse),
+    /// A function of Ruby or of a library with one argument.
+    Library(LibraryFunction, Box<Expr>),
     /// `x.is_a?(Class)`
     IsA(Box<Expr>, RubyClass),
     /// A class as the pattern of a `when`.
     Class(RubyClass),
-    /// `scope['name']`
-    ScopeVariable(Box<Expr>),
-    /// `scope.function_name([…])`
-    LegacyCall(String, Box<Expr>),
-    /// `scope.call_function('name', […])`
-    ModernCall(Box<Expr>, Box<Expr>),
-    HasVariable(Box<Expr>),
-    /// `scope.setvar('name', value)`
-    SetVariable(Box<Expr>, Box<Expr>),
     /// `defined?(@x)`
     DefinedInstanceVariable(Arc<str>),
     Next(Option<Box<Expr>>),
@@ -100,18 +84,52 @@ pub(crate) enum Node {
     },
     /// `a, b = list`
     AssignAll(Vec<Slot>, Box<Expr>),
-    /// `Digest::MD5.hexdigest(x)` and the like.
-    Digest(DigestCall, Box<Expr>),
-    /// `Base64.strict_encode64(x)`
-    Base64(Box<Expr>),
-    /// `IPAddr.new(x)`
-    IpAddress(Box<Expr>),
     /// `call_function('name', …)`, in the methods of a function.
     FunctionCall(Vec<Expr>),
     /// A call of another method of the same function.
     OwnCall(Arc<str>, Vec<Expr>),
     /// `closure_scope`
     ClosureScope,
+}
+
+/// A value that is written as it is.
+#[derive(Debug)]
+pub(crate) enum Literal {
+    Nil,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Symbol(Arc<str>),
+    Regex(Regex),
+}
+
+/// A use of Puppet's scope.
+#[derive(Debug)]
+pub(crate) enum ScopeUse {
+    /// `scope['name']`
+    Variable(Box<Expr>),
+    /// `has_variable?('name')`
+    HasVariable(Box<Expr>),
+    /// `scope.setvar('name', value)`
+    SetVariable(Box<Expr>, Box<Expr>),
+    /// `scope.function_name([…])`
+    LegacyCall(String, Box<Expr>),
+    /// `scope.call_function('name', […])`
+    ModernCall(Box<Expr>, Box<Expr>),
+}
+
+#[derive(Debug)]
+pub(crate) enum LibraryFunction {
+    /// `Array(x)` and other conversions.
+    Convert(Conversion),
+    /// `Regexp.escape(x)`
+    RegexpEscape,
+    /// `Digest::MD5.hexdigest(x)` and the like.
+    Digest(DigestCall),
+    /// `Base64.strict_encode64(x)`
+    Base64,
+    /// `IPAddr.new(x)`
+    IpAddress,
 }
 
 /// A `rescue` of a `begin`.

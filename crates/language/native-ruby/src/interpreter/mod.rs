@@ -27,11 +27,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use ruby_regex::RegexFlags;
+
 use crate::defaults::{RENDER_DEPTH_MAX, STEPS_MAX, TEXT_MAX};
 use crate::error::{NativeRubyError, NotNative};
 use crate::function::{RubyFunction, RubyMethod};
 use crate::scope::RubyScope;
-use crate::syntax::{Expr, Node, StrPart};
+use crate::syntax::{Expr, LibraryFunction, Literal, Node, RubyClass, StrPart};
 use crate::template::ErbTemplate;
 use crate::value::{
     Entries, Eval, Interruption, Key, MatchGroups, RubyString, RubyValue, ScopeValues, refuse,
@@ -154,32 +156,13 @@ impl<'t, 's> Interpreter<'t, 's> {
 
     fn eval_node(&mut self, node: &'t Node) -> Eval {
         match node {
-            Node::Text(number) => {
-                let text = self.texts.get(*number).map_or("", String::as_str);
-                self.put(text)
-            }
-            Node::Insert(body) => {
-                let value = self.eval_body(body)?;
-                let text = value.to_text()?;
-                self.put(&text)
-            }
+            Node::Text(number) => self.put_text(*number),
+            Node::Insert(body) => self.put_value(body),
             Node::Body(body) => self.eval_body(body),
-            Node::Nil => Ok(RubyValue::Nil),
-            Node::True => Ok(RubyValue::Bool(true)),
-            Node::False => Ok(RubyValue::Bool(false)),
-            Node::Int(number) => Ok(RubyValue::Int(*number)),
-            Node::Float(number) => Ok(RubyValue::Float(*number)),
             Node::Str(parts) => Ok(RubyValue::string(self.eval_parts(parts)?)),
-            Node::FrozenStr(parts) => {
-                let text = self.eval_parts(parts)?;
-                Ok(RubyValue::Str(RubyString::new(text.into(), true)))
-            }
-            Node::Symbol(name) => Ok(RubyValue::Symbol(Arc::clone(name))),
-            Node::Regex(regex) => Ok(RubyValue::Regex(regex.clone())),
-            Node::RegexParts(parts, flags) => {
-                let source = self.eval_parts(parts)?;
-                Self::compile_regex(&source, *flags).map(RubyValue::Regex)
-            }
+            Node::FrozenStr(parts) => self.eval_frozen(parts),
+            Node::Literal(literal) => Ok(Self::literal(literal)),
+            Node::RegexParts(parts, flags) => self.eval_regex(parts, *flags),
             Node::Array(elements) => Ok(RubyValue::array(self.eval_list(elements)?)),
             Node::Hash(pairs) => self.eval_hash(pairs),
             Node::Range {
@@ -217,24 +200,13 @@ impl<'t, 's> Interpreter<'t, 's> {
                 otherwise,
             } => self.eval_case(subject.as_deref(), branches, otherwise),
             Node::Call(call) => self.eval_call(call),
-            Node::Convert(conversion, operand) => {
+            Node::Scope(scope_use) => self.use_scope(scope_use),
+            Node::Library(function, operand) => {
                 let operand = self.eval(operand)?;
-                Self::convert(*conversion, operand)
+                Self::call_library(function, operand)
             }
-            Node::RegexpEscape(operand) => match self.eval(operand)? {
-                RubyValue::Str(text) => Ok(RubyValue::string(matching::escape(&text.get()))),
-                other => refuse(format!("Regexp.escape of {}", other.kind())),
-            },
-            Node::IsA(operand, class) => {
-                let operand = self.eval(operand)?;
-                Ok(RubyValue::Bool(Self::is_instance(&operand, *class)?))
-            }
+            Node::IsA(operand, class) => self.eval_class_check(operand, *class),
             Node::Class(class) => Ok(RubyValue::Class(*class)),
-            Node::ScopeVariable(name) => self.scope_variable(name),
-            Node::LegacyCall(name, list) => self.legacy_call(name, list),
-            Node::ModernCall(name, list) => self.modern_call(name, list),
-            Node::HasVariable(name) => self.has_variable(name),
-            Node::SetVariable(name, value) => self.set_variable(name, value),
             Node::DefinedInstanceVariable(name) => self.defined_instance_variable(name),
             Node::Next(value) => Err(Interruption::Next(self.eval_optional(value.as_deref())?)),
             Node::Break => Err(Interruption::Break),
@@ -244,18 +216,63 @@ impl<'t, 's> Interpreter<'t, 's> {
             Node::Begin { body, rescues } => self.eval_begin(body, rescues),
             Node::While { condition, body } => self.eval_while(condition, body),
             Node::AssignAll(slots, list) => self.assign_all(slots, list),
-            Node::Digest(digest, operand) => {
-                let operand = self.eval(operand)?;
-                libraries::digest(*digest, &operand)
-            }
-            Node::Base64(operand) => libraries::base64(&self.eval(operand)?),
-            Node::IpAddress(operand) => libraries::ip_address(&self.eval(operand)?),
             Node::FunctionCall(arguments) => self.function_call(arguments),
             Node::OwnCall(name, arguments) => {
                 let arguments = self.eval_list(arguments)?;
                 self.call_own(name, arguments)
             }
             Node::ClosureScope => Ok(RubyValue::Scope),
+        }
+    }
+
+    /// Puts out a literal text of the template.
+    fn put_text(&mut self, number: usize) -> Eval {
+        let texts = self.texts;
+        self.put(texts.get(number).map_or("", String::as_str))
+    }
+
+    /// `<%= … %>`
+    fn put_value(&mut self, body: &'t [Expr]) -> Eval {
+        let text = self.eval_body(body)?.to_text()?;
+        self.put(&text)
+    }
+
+    fn eval_frozen(&mut self, parts: &'t [StrPart]) -> Eval {
+        let text = self.eval_parts(parts)?;
+        Ok(RubyValue::Str(RubyString::new(text.into(), true)))
+    }
+
+    fn eval_regex(&mut self, parts: &'t [StrPart], flags: RegexFlags) -> Eval {
+        let source = self.eval_parts(parts)?;
+        Self::compile_regex(&source, flags).map(RubyValue::Regex)
+    }
+
+    fn eval_class_check(&mut self, operand: &'t Expr, class: RubyClass) -> Eval {
+        let operand = self.eval(operand)?;
+        Ok(RubyValue::Bool(Self::is_instance(&operand, class)?))
+    }
+
+    fn literal(literal: &Literal) -> RubyValue {
+        match literal {
+            Literal::Nil => RubyValue::Nil,
+            Literal::Bool(flag) => RubyValue::Bool(*flag),
+            Literal::Int(number) => RubyValue::Int(*number),
+            Literal::Float(number) => RubyValue::Float(*number),
+            Literal::Symbol(name) => RubyValue::Symbol(Arc::clone(name)),
+            Literal::Regex(regex) => RubyValue::Regex(regex.clone()),
+        }
+    }
+
+    fn call_library(function: &LibraryFunction, operand: RubyValue) -> Eval {
+        match function {
+            LibraryFunction::Convert(conversion) => Self::convert(*conversion, operand),
+            LibraryFunction::RegexpEscape => match operand {
+                RubyValue::Str(text) => Ok(RubyValue::string(matching::escape(&text.get()))),
+                other => refuse(format!("Regexp.escape of {}", other.kind())),
+            },
+            LibraryFunction::Digest(digest) => libraries::digest(*digest, &operand),
+            LibraryFunction::Base64 => libraries::base64(&operand),
+            LibraryFunction::IpAddress => libraries::ip_address(&operand),
         }
     }
 

@@ -4,10 +4,20 @@ use std::sync::Arc;
 
 use super::Interpreter;
 use crate::scope::{RubyCallKind, RubyScopeError};
-use crate::syntax::Expr;
+use crate::syntax::{Expr, ScopeUse};
 use crate::value::{Eval, Interruption, RubyValue, refuse};
 
 impl<'t> Interpreter<'t, '_> {
+    pub(super) fn use_scope(&mut self, scope_use: &'t ScopeUse) -> Eval {
+        match scope_use {
+            ScopeUse::Variable(name) => self.scope_variable(name),
+            ScopeUse::HasVariable(name) => self.has_variable(name),
+            ScopeUse::SetVariable(name, value) => self.set_variable(name, value),
+            ScopeUse::LegacyCall(name, list) => self.legacy_call(name, list),
+            ScopeUse::ModernCall(name, list) => self.modern_call(name, list),
+        }
+    }
+
     /// The value of `@name`: one that the template set, or the scope's.
     pub(super) fn instance_variable(&mut self, name: &Arc<str>) -> Eval {
         if let Some(value) = self.instance_variables.get(name) {

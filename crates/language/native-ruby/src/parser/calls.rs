@@ -4,7 +4,7 @@ use super::cursor::{is_keyword, is_name_start};
 use super::{Parsed, Parser};
 use crate::methods::{MAP_WITH_INDEX, native_method};
 use crate::source::INSERT_END;
-use crate::syntax::{Block, Expr, MethodCall, Node, RubyClass, Target};
+use crate::syntax::{Block, Expr, MethodCall, Node, RubyClass, ScopeUse, Target};
 
 impl Parser<'_> {
     /// Calls and indexes behind an expression, which begins at an offset.
@@ -302,7 +302,7 @@ impl Parser<'_> {
             let mut arguments = self.parse_arguments("]")?;
             return match (arguments.pop(), arguments.is_empty()) {
                 (Some(name), true) if !self.is_attribute_assigned() => {
-                    Ok(Node::ScopeVariable(Box::new(name)))
+                    Ok(Node::Scope(ScopeUse::Variable(Box::new(name))))
                 }
                 _ => self.refuse("scope[] in another form"),
             };
@@ -313,7 +313,9 @@ impl Parser<'_> {
         let word = self.peek_word();
         self.at += word.len();
         if word == "lookupvar" {
-            return Ok(Node::ScopeVariable(Box::new(self.parse_scope_argument()?)));
+            return Ok(Node::Scope(ScopeUse::Variable(Box::new(
+                self.parse_scope_argument()?,
+            ))));
         }
         if matches!(word, "call_function" | "setvar") && self.take("(") {
             let mut arguments = self.parse_arguments(")")?;
@@ -324,8 +326,8 @@ impl Parser<'_> {
             };
             let (name, second) = (Box::new(name), Box::new(second));
             return Ok(match word {
-                "setvar" => Node::SetVariable(name, second),
-                _ => Node::ModernCall(name, second),
+                "setvar" => Node::Scope(ScopeUse::SetVariable(name, second)),
+                _ => Node::Scope(ScopeUse::ModernCall(name, second)),
             });
         }
         if let Some(name) = word.strip_prefix("function_") {
@@ -333,7 +335,10 @@ impl Parser<'_> {
                 return self.refuse(format!("scope.{word} in another form"));
             }
             let list = self.parse_only_argument()?;
-            return Ok(Node::LegacyCall(name.to_owned(), Box::new(list)));
+            return Ok(Node::Scope(ScopeUse::LegacyCall(
+                name.to_owned(),
+                Box::new(list),
+            )));
         }
         self.refuse(format!("scope.{word}"))
     }

@@ -1,7 +1,7 @@
 //! Functions of the libraries that are native: digests, Base64 and IP addresses.
 
 use super::{Parsed, Parser};
-use crate::syntax::{DigestAlgorithm, DigestCall, Node};
+use crate::syntax::{DigestAlgorithm, DigestCall, LibraryFunction, Literal, Node};
 
 /// Libraries that native code may require: their loading changes nothing that templates and functions see.
 const LIBRARIES: [&str; 6] = [
@@ -59,21 +59,17 @@ impl Parser<'_> {
         let algorithm = DigestAlgorithm::named(constant);
         let is_required = |library: &str| self.libraries.contains(&library);
         let call = match (constant, method, algorithm) {
-            (_, "hexdigest" | "digest", Some(algorithm)) => NativeCall::Digest(DigestCall {
+            (_, "hexdigest" | "digest", Some(algorithm)) => LibraryFunction::Digest(DigestCall {
                 algorithm,
                 is_hexadecimal: method == "hexdigest",
             }),
-            ("Base64", "strict_encode64", _) if is_required("base64") => NativeCall::Base64,
-            ("IPAddr", "new", _) if is_required("ipaddr") => NativeCall::IpAddress,
+            ("Base64", "strict_encode64", _) if is_required("base64") => LibraryFunction::Base64,
+            ("IPAddr", "new", _) if is_required("ipaddr") => LibraryFunction::IpAddress,
             _ => return self.refuse_constant(start, word),
         };
         self.at += 1 + method.len();
         let operand = Box::new(self.parse_only_argument()?);
-        Ok(Some(match call {
-            NativeCall::Digest(digest) => Node::Digest(digest, operand),
-            NativeCall::Base64 => Node::Base64(operand),
-            NativeCall::IpAddress => Node::IpAddress(operand),
-        }))
+        Ok(Some(Node::Library(call, operand)))
     }
 
     fn refuse_constant(&mut self, start: usize, word: &str) -> Parsed<Option<Node>> {
@@ -94,12 +90,12 @@ impl Parser<'_> {
                 return Ok(None);
             }
             self.parse_arguments(")")?;
-            return Ok(Some(Node::Nil));
+            return Ok(Some(Node::Literal(Literal::Nil)));
         }
         while self.is_next("::") {
             self.at += 2 + self.peek_after(2).len();
         }
-        Ok(Some(Node::Nil))
+        Ok(Some(Node::Literal(Literal::Nil)))
     }
 
     /// The name that begins `offset` bytes further.
@@ -108,10 +104,4 @@ impl Parser<'_> {
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         &rest[..end.unwrap_or(rest.len())]
     }
-}
-
-enum NativeCall {
-    Digest(DigestCall),
-    Base64,
-    IpAddress,
 }

@@ -5,7 +5,7 @@ use ruby_regex::{Regex, RegexFlags};
 use super::cursor::is_name_part;
 use super::{Parsed, Parser};
 use crate::source::{INSERT_END, TEXT_MARK};
-use crate::syntax::{Expr, Node, StrPart};
+use crate::syntax::{Expr, Literal, Node, StrPart};
 
 impl Parser<'_> {
     /// A string in single or double quotes, or between `%(` and `)`.
@@ -113,7 +113,7 @@ impl Parser<'_> {
         let flags = self.parse_regex_flags()?;
         if let [StrPart::Text(source)] = parts.as_slice() {
             return match Regex::with_flags(source, flags) {
-                Ok(regex) => Ok(Node::Regex(regex)),
+                Ok(regex) => Ok(Node::Literal(Literal::Regex(regex))),
                 Err(error) => self.refuse(format!("a regular expression: {error}")),
             };
         }
@@ -149,7 +149,7 @@ impl Parser<'_> {
         self.at += "%r{}".len() + source.len();
         let flags = self.parse_regex_flags()?;
         match Regex::with_flags(source, flags) {
-            Ok(regex) => Ok(Node::Regex(regex)),
+            Ok(regex) => Ok(Node::Literal(Literal::Regex(regex))),
             Err(error) => self.refuse(format!("a regular expression: {error}")),
         }
     }
@@ -182,19 +182,19 @@ impl Parser<'_> {
         if matches!(self.peek(), b'"' | b'\'') {
             let parts = self.parse_string()?;
             return match parts.as_slice() {
-                [StrPart::Text(text)] => Ok(Node::Symbol(text.as_str().into())),
+                [StrPart::Text(text)] => Ok(Node::Literal(Literal::Symbol(text.as_str().into()))),
                 _ => self.refuse("a symbol with an interpolation"),
             };
         }
         let word = self.peek_word();
         if word.is_empty() {
             if self.take("+") {
-                return Ok(Node::Symbol("+".into()));
+                return Ok(Node::Literal(Literal::Symbol("+".into())));
             }
             return self.refuse("a symbol in another form");
         }
         self.at += word.len();
-        Ok(Node::Symbol(word.into()))
+        Ok(Node::Literal(Literal::Symbol(word.into())))
     }
 
     /// The symbol before a colon in a hash: `name: value` or `'name': value`.
@@ -203,7 +203,7 @@ impl Parser<'_> {
         if !word.is_empty() && self.is_label_after(word.len()) {
             // `a ?b : c` has a blank before the colon
             self.at += word.len() + 1;
-            return Ok(Some(Node::Symbol(word.into())));
+            return Ok(Some(Node::Literal(Literal::Symbol(word.into()))));
         }
         if matches!(self.peek(), b'"' | b'\'') {
             let before = self.at;
@@ -211,7 +211,9 @@ impl Parser<'_> {
             if self.peek() == b':' && self.peek_at(1) != b':' {
                 self.at += 1;
                 return match parts.as_slice() {
-                    [StrPart::Text(text)] => Ok(Some(Node::Symbol(text.as_str().into()))),
+                    [StrPart::Text(text)] => {
+                        Ok(Some(Node::Literal(Literal::Symbol(text.as_str().into()))))
+                    }
                     _ => self.refuse("a symbol with an interpolation"),
                 };
             }
@@ -268,13 +270,13 @@ impl Parser<'_> {
             }
         }
         let text = &rest[..length];
-        let node = match is_float {
-            true => text.parse().ok().map(Node::Float),
-            false => text.parse().ok().map(Node::Int),
+        let number = match is_float {
+            true => text.parse().ok().map(Literal::Float),
+            false => text.parse().ok().map(Literal::Int),
         };
         self.at += length;
-        match node {
-            Some(node) => Ok(node),
+        match number {
+            Some(number) => Ok(Node::Literal(number)),
             None => self.refuse("a large number"),
         }
     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::cursor::{is_keyword, is_name_start};
 use super::{CodeKind, Parsed, Parser};
-use crate::syntax::{AssignOperator, Conversion, Expr, Node, RubyClass, Target};
+use crate::syntax::{
+    AssignOperator, Conversion, Expr, LibraryFunction, Literal, Node, RubyClass, ScopeUse, Target,
+};
 
 /// Operators that may stand before the equals sign of an assignment.
 const ASSIGN_OPERATORS: [&str; 5] = ["+", "-", "*", "/", "<<"];
@@ -118,9 +120,9 @@ impl Parser<'_> {
     fn parse_keyword(&mut self, word: &str, line: u32) -> Parsed<Node> {
         self.at += word.len();
         match word {
-            "nil" => Ok(Node::Nil),
-            "true" => Ok(Node::True),
-            "false" => Ok(Node::False),
+            "nil" => Ok(Node::Literal(Literal::Nil)),
+            "true" => Ok(Node::Literal(Literal::Bool(true))),
+            "false" => Ok(Node::Literal(Literal::Bool(false))),
             "if" | "unless" => Ok(self.parse_if(line, word == "unless")?.node),
             "case" => Ok(self.parse_case(line)?.node),
             "next" | "break" => self.parse_jump(word),
@@ -217,18 +219,26 @@ impl Parser<'_> {
             return self.parse_scope();
         }
         if word == "has_variable?" && is_template && has_bracket {
-            return Ok(Node::HasVariable(Box::new(self.parse_only_argument()?)));
+            return Ok(Node::Scope(ScopeUse::HasVariable(Box::new(
+                self.parse_only_argument()?,
+            ))));
         }
         if matches!(word, "raise" | "fail") {
             return self.parse_raise();
         }
         if word == "Regexp" && self.is_next(".escape(") {
             self.at += ".escape".len();
-            return Ok(Node::RegexpEscape(Box::new(self.parse_only_argument()?)));
+            return Ok(Node::Library(
+                LibraryFunction::RegexpEscape,
+                Box::new(self.parse_only_argument()?),
+            ));
         }
         if let (Some(conversion), true) = (Conversion::named(word), has_bracket) {
             let argument = self.parse_only_argument()?;
-            return Ok(Node::Convert(conversion, Box::new(argument)));
+            return Ok(Node::Library(
+                LibraryFunction::Convert(conversion),
+                Box::new(argument),
+            ));
         }
         if let (Some(class), false) = (RubyClass::named(word), self.is_next("::")) {
             return Ok(Node::Class(class));

@@ -3,7 +3,7 @@
 use super::cursor::{is_keyword, is_name_part};
 use super::{Parsed, Parser};
 use crate::source::{INSERT_END, INSERT_START, TEXT_END, TEXT_MARK};
-use crate::syntax::{Body, Expr, Node, Slot};
+use crate::syntax::{Body, Expr, Literal, Node, Slot};
 
 /// Words that end a body.
 const ENDS: [&str; 7] = ["end", "else", "elsif", "when", "then", "rescue", "ensure"];
@@ -193,7 +193,7 @@ impl Parser<'_> {
     /// A range or regular expression as a condition is a flip-flop or a match of `$_` in Ruby.
     pub(super) fn refuse_literal_condition(&self, condition: &Expr) -> Parsed<()> {
         match &condition.node {
-            Node::Range { .. } | Node::Regex(_) | Node::RegexParts(..) => {
+            Node::Range { .. } | Node::Literal(Literal::Regex(_)) | Node::RegexParts(..) => {
                 self.refuse("a range or regular expression as a condition")
             }
             Node::And(left, right) | Node::Or(left, right) => {

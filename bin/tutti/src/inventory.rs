@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use fabric::{Fabric, NodePresence, PresenceChange};
 use jobs::Jobs;
 use pcp::Certname;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use store::Store;
 use tokio::sync::mpsc;
 
@@ -65,7 +65,10 @@ pub(crate) fn collect(
         return None;
     }
     let asker: Option<Arc<dyn FactRequester>> = match config.inventory.collect_facts {
-        true => Some(Arc::new(AgentFactRequester(jobs.clone()))),
+        true => Some(Arc::new(AgentFactRequester {
+            jobs: jobs.clone(),
+            inventory: inventory.clone(),
+        })),
         false => None,
     };
     let settings = CollectorConfig {
@@ -152,7 +155,10 @@ fn node(certname: Certname, presence: &NodePresence) -> ConnectedNode {
 }
 
 /// Collects facts through the job engine, which receives the broker's messages.
-struct AgentFactRequester(Jobs);
+struct AgentFactRequester {
+    jobs: Jobs,
+    inventory: Inventory,
+}
 
 #[async_trait]
 impl FactRequester for AgentFactRequester {
@@ -165,28 +171,15 @@ impl FactRequester for AgentFactRequester {
         timeout: Duration,
     ) -> Result<Value, String> {
         let asked = self
-            .0
+            .jobs
             .send_blocking_request(certname, module, action, &params, timeout);
         asked.await.map_err(|error| error.to_string())
     }
 
-    /// The broker has verified the certname; it keeps no other field of the certificate.
+    /// The broker has verified the certname; it keeps no other field of the certificate. Extensions
+    /// are those that the certificate had at the node's last request to the Puppet API.
     fn trusted_facts(&self, certname: &Certname) -> Map<String, Value> {
-        let name = certname.as_str();
-        let (hostname, domain) = match name.split_once('.') {
-            Some((hostname, domain)) => (hostname, Some(domain)),
-            None => (name, None),
-        };
-        let trusted = json!({
-            "authenticated": "remote",
-            "certname": name,
-            "hostname": hostname,
-            "domain": domain,
-            "extensions": {},
-        });
-        match trusted {
-            Value::Object(trusted) => trusted,
-            _ => Map::new(),
-        }
+        let known = self.inventory.certificate_extensions(certname);
+        ::inventory::trusted_facts(certname, known)
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_catalogs::AgentCatalogs;
 use anyhow::{Context as _, Result};
 use broker::{Broker, BrokerHandle};
 use environments::{BlobStore, CodeReader, EnvironmentDir};
@@ -60,7 +61,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
         listening = format!("{listening}, broker on {}", broker.local_addr());
     }
     if config.puppet_api.enabled {
-        let router = puppet_api::router(engines.puppet_api_state());
+        let router = puppet_api::router(engines.puppet_api_state(&config));
         let address = serve(config.puppet_api.listen, router, &tls, &faces, &stop)?;
         listening = format!("{listening}, Puppet API on {address}");
     }
@@ -296,13 +297,22 @@ impl ServerEngines {
         self.api.store.close().await;
     }
 
-    fn puppet_api_state(&self) -> puppet_api::PuppetApiState {
+    fn puppet_api_state(&self, config: &Config) -> puppet_api::PuppetApiState {
         let certificates = self.api.certificates.as_ref();
+        let agents = puppet_api::AgentServer {
+            catalogs: AgentCatalogs::new(
+                self.api.catalogs.clone(),
+                self.api.inventory.clone(),
+                Arc::clone(&self.api.code),
+            ),
+            name: config.certname.clone(),
+        };
         puppet_api::PuppetApiState {
             code: Arc::clone(&self.api.code),
             blobs: self.blobs.clone(),
             ca: certificates.map(|it| it.service.clone()),
             run_reports: self.api.run_reports.clone(),
+            agents: Some(agents),
         }
     }
 }

@@ -47,7 +47,7 @@ struct OpenPlanCatalogs {
 #[async_trait]
 impl ApplyEnvironment for OpenPlanCatalogs {
     async fn compile(&self, request: CompileRequest) -> Result<Box<RawValue>, String> {
-        let write = |document: &CatalogDocument| {
+        let write = |document: &mut CatalogDocument| {
             let text = document.to_text(DocumentForm::Rich)?;
             Ok(RawValue::from_string(text))
         };

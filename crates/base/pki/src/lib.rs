@@ -26,6 +26,7 @@ pub mod key;
 mod lock;
 mod pem_file;
 pub mod privileged;
+mod puppet_extensions;
 pub mod seal;
 pub mod tls;
 pub mod validity;
@@ -35,6 +36,7 @@ pub use identity::certname_of;
 pub use key::KeyType;
 pub use pem_file::PemFileError;
 pub use privileged::{CertnamePrivilege, NamePattern, PrivilegedName, PrivilegedNames};
+pub use puppet_extensions::{extension_id, puppet_extensions};
 pub use tls::{
     ClientAuth, ClientTls, LoadError, OwnCertificateError, RevokedCertificates, RootsError,
     ServerCertnames, ServerTls, TlsFiles, UnexpectedCertname, verify_own,

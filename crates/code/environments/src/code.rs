@@ -10,8 +10,8 @@ use pxp::action::{FilePath, Sha256};
 use pxp::task::TaskName;
 
 use crate::{
-    CodeError, EnvironmentName, EnvironmentPlanSource, FileMount, PlanName, PlanSummary,
-    TaskMetadata,
+    CodeError, EnvironmentName, EnvironmentPlanSource, FileMetadata, FileMount, FileTreeRequest,
+    PlanName, PlanSummary, TaskMetadata,
 };
 
 /// Access to all environments.
@@ -96,6 +96,10 @@ pub trait CodeVersion: Debug + Send + Sync {
         module: Option<&str>,
         path: &str,
     ) -> Result<CodeFile, CodeError>;
+
+    /// The metadata of a file that a node requests, and of all below it, parents before children.
+    /// In mounts without modules, a file of an earlier module hides one of the same path.
+    fn file_tree(&self, request: &FileTreeRequest<'_>) -> Result<Vec<FileMetadata>, CodeError>;
 }
 
 /// A module of an environment.

@@ -118,6 +118,12 @@ pub enum CodeError {
         /// Mount that was searched.
         mount: FileMount,
     },
+    /// More files are below a path than the request permits.
+    #[error("more than {files_max} files are below the requested path; request a part of it")]
+    TooManyFiles {
+        /// Number of files that the request permits.
+        files_max: usize,
+    },
     /// A file is refused: a link out of the module, a device, a name that is not UTF-8, …
     #[error("{} is refused: {problem}", path.display())]
     Refused {

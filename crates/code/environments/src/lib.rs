@@ -16,6 +16,7 @@ mod directory;
 mod environment_name;
 mod error;
 mod file_hashes;
+mod file_metadata;
 mod mount;
 mod plan;
 mod replaced;
@@ -29,6 +30,7 @@ pub use code::{
 pub use directory::EnvironmentDir;
 pub use environment_name::{EnvironmentName, EnvironmentNameError};
 pub use error::CodeError;
+pub use file_metadata::{FileMetadata, FileTreeRequest, LinkHandling, ServedFileKind};
 pub use mount::{FileMount, UnknownMount};
 pub use plan::{
     EnvironmentPlanSource, PlanLanguage, PlanMetadata, PlanName, PlanNameError, PlanParameter,

@@ -16,26 +16,29 @@ pub enum FileMount {
     Plugins,
     /// External facts of `<module>/facts.d` of all modules together; its paths have no module.
     PluginFacts,
+    /// Translations of `<module>/locales` of all modules together; its paths have no module.
+    Locales,
 }
 
 /// The error for a text that is not the name of a served mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no such mount: modules, tasks, scripts, plugins and pluginfacts are served")]
+#[error("no such mount: modules, tasks, scripts, plugins, pluginfacts and locales are served")]
 pub struct UnknownMount;
 
-const MOUNTS: [(FileMount, &str, &str); 5] = [
+const MOUNTS: [(FileMount, &str, &str); 6] = [
     (FileMount::Modules, "modules", "files"),
     (FileMount::Tasks, "tasks", "tasks"),
     (FileMount::Scripts, "scripts", "scripts"),
     (FileMount::Plugins, "plugins", "lib"),
     (FileMount::PluginFacts, "pluginfacts", "facts.d"),
+    (FileMount::Locales, "locales", "locales"),
 ];
 
 impl FileMount {
     /// True if its paths name a module.
     #[must_use]
     pub fn has_modules(self) -> bool {
-        !matches!(self, Self::Plugins | Self::PluginFacts)
+        !matches!(self, Self::Plugins | Self::PluginFacts | Self::Locales)
     }
 
     /// Name of the mount in URIs.
@@ -84,6 +87,7 @@ impl FileMount {
             Self::Scripts => ("scripts", "scripts"),
             Self::Plugins => ("plugins", "lib"),
             Self::PluginFacts => ("pluginfacts", "facts.d"),
+            Self::Locales => ("locales", "locales"),
         }
     }
 }

@@ -118,7 +118,9 @@ pub(crate) fn code_error(error: CodeError) -> ApiFailure {
             );
             ApiError::new(kinds::UNAVAILABLE, msg).into()
         }
-        CodeError::InvalidPath { .. } => ApiError::invalid("path", text).into(),
+        CodeError::InvalidPath { .. } | CodeError::TooManyFiles { .. } => {
+            ApiError::invalid("path", text).into()
+        }
         CodeError::UnknownVersion { .. } => ApiError::new(kinds::UNKNOWN_VERSION, text).into(),
         CodeError::UnknownFile { .. } => ApiError::new(kinds::NOT_FOUND, text).into(),
         CodeError::Io { path, source } if source.kind() == ErrorKind::PermissionDenied => {

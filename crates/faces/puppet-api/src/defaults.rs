@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Largest body in bytes. The only bodies are certificate requests (an RSA-4096 one with extensions
-/// has 2.5 KB) and small JSON commands.
+/// Largest body in bytes of most routes. Certificate requests (an RSA-4096 one with extensions has 2.5
+/// KB) and commands in JSON are small.
 pub const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// Time for a whole body to arrive: 64 KiB take a second on the slowest connection, and a client
@@ -69,3 +69,14 @@ pub const SUBMISSION_TIME: Duration = Duration::from_secs(60);
 
 /// Time after which a node whose data could not be taken should send it again.
 pub const SUBMISSION_RETRY: Duration = Duration::from_secs(30);
+/// Largest body in bytes of a request for a catalog. The facts of a node have 20 to 100 KB; escaped
+/// twice, as agents send them, a quote takes five bytes and a letter beyond ASCII up to fifteen.
+pub const CATALOG_BODY_BYTES: usize = 16 * 1024 * 1024;
+
+/// Time after which an agent that found the compiler busy should retry: the waiting compilations are done
+/// by then.
+pub const BUSY_RETRY: Duration = Duration::from_secs(30);
+
+/// Number of files in the metadata of one request. Plugins of 100 modules are 5,000 files; each takes some 300
+/// bytes of the response.
+pub const FILE_TREE_MAX: usize = 100_000;

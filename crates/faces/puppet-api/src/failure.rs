@@ -1,10 +1,15 @@
 //! Errors in puppetserver's formats: JSON `{message, issue_kind}` from the Puppet API
 //! ([`PuppetApiFailure`]), plain text from the CA API ([`ca`](crate::ca)).
 
+use std::time::Duration;
+
 use axum::Json;
-use axum::http::{StatusCode, Uri};
+use axum::extract::rejection::BytesRejection;
+use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+
+use crate::body::BodyFailure;
 
 /// A request of the Puppet API that cannot be answered.
 #[derive(Debug)]
@@ -12,6 +17,7 @@ pub(crate) struct PuppetApiFailure {
     status: StatusCode,
     message: String,
     issue_kind: &'static str,
+    retry_after: Option<Duration>,
 }
 
 #[derive(Serialize)]
@@ -26,6 +32,7 @@ impl PuppetApiFailure {
             status: StatusCode::NOT_FOUND,
             message: format!("Not Found: {}", message.into()),
             issue_kind: "RESOURCE_NOT_FOUND",
+            retry_after: None,
         }
     }
 
@@ -34,6 +41,7 @@ impl PuppetApiFailure {
             status: StatusCode::FORBIDDEN,
             message: format!("Forbidden request: {}", message.into()),
             issue_kind: "FAILED_AUTHORIZATION",
+            retry_after: None,
         }
     }
 
@@ -42,6 +50,37 @@ impl PuppetApiFailure {
             status: StatusCode::BAD_REQUEST,
             message: message.into(),
             issue_kind: "INVALID_REQUEST",
+            retry_after: None,
+        }
+    }
+
+    /// No media type that the client accepts is available.
+    pub(crate) fn not_acceptable(message: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::NOT_ACCEPTABLE,
+            message: message.into(),
+            issue_kind: "UNSUPPORTED_FORMAT",
+            retry_after: None,
+        }
+    }
+
+    /// An error of the code or of the configuration, which agents log.
+    pub(crate) fn server_error(message: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            message: format!("Server Error: {}", message.into()),
+            issue_kind: "RUNTIME_ERROR",
+            retry_after: None,
+        }
+    }
+
+    /// The server cannot answer now; agents wait as long and repeat the request.
+    pub(crate) fn busy(message: impl Into<String>, retry_after: Duration) -> Self {
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            message: format!("Server Error: {}", message.into()),
+            issue_kind: "SERVICE_UNAVAILABLE",
+            retry_after: Some(retry_after),
         }
     }
 
@@ -52,6 +91,29 @@ impl PuppetApiFailure {
             status: StatusCode::INTERNAL_SERVER_ERROR,
             message: "Server Error: see the server's log".to_owned(),
             issue_kind: "RUNTIME_ERROR",
+            retry_after: None,
+        }
+    }
+}
+
+impl BodyFailure for PuppetApiFailure {
+    fn timeout(message: String) -> Self {
+        Self {
+            status: StatusCode::REQUEST_TIMEOUT,
+            message,
+            issue_kind: "REQUEST_TIMEOUT",
+            retry_after: None,
+        }
+    }
+}
+
+impl From<BytesRejection> for PuppetApiFailure {
+    fn from(refused: BytesRejection) -> Self {
+        Self {
+            status: refused.status(),
+            message: refused.body_text(),
+            issue_kind: "INVALID_REQUEST",
+            retry_after: None,
         }
     }
 }
@@ -62,7 +124,12 @@ impl IntoResponse for PuppetApiFailure {
             message: self.message,
             issue_kind: self.issue_kind,
         };
-        (self.status, Json(body)).into_response()
+        let mut response = (self.status, Json(body)).into_response();
+        if let Some(pause) = self.retry_after {
+            let seconds = pause.as_secs().into();
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
+        response
     }
 }
 

@@ -12,19 +12,19 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use environments::{BlobStore, CodeError, CodeReader, EnvironmentName, FileMount, Sha256};
-use serde::Deserialize;
+use environments::{BlobStore, CodeError, CodeReader, EnvironmentName, Sha256};
 use tokio::io::AsyncReadExt as _;
 use tokio_util::io::ReaderStream;
 
 use crate::defaults::FILE_CHUNK_BYTES;
 use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
+use crate::query::QueryParams;
+use crate::requested_file::RequestedFile;
 
 #[derive(Clone)]
 struct PuppetFileServer {
@@ -32,20 +32,12 @@ struct PuppetFileServer {
     blobs: BlobStore,
 }
 
-#[derive(Debug, Deserialize)]
-struct FileQueryParams {
-    environment: Option<String>,
-    sha256: Option<String>,
-}
-
 /// A parsed request.
 enum FileRequest {
     Content(Sha256),
     File {
         environment: EnvironmentName,
-        mount: FileMount,
-        module: Option<String>,
-        path: String,
+        file: RequestedFile,
     },
 }
 
@@ -65,21 +57,12 @@ pub(crate) fn router(code: Arc<dyn CodeReader>, blobs: BlobStore) -> Router {
 async fn fetch(
     State(files): State<PuppetFileServer>,
     Path((mount, path)): Path<(String, String)>,
-    params: Result<Query<FileQueryParams>, QueryRejection>,
     caller: PuppetApiCaller,
+    params: QueryParams,
     headers: HeaderMap,
 ) -> Result<Response, PuppetApiFailure> {
-    if caller.certname().is_none() {
-        return Err(PuppetApiFailure::forbidden(
-            "file content is served to known nodes only; show a client certificate of this CA",
-        ));
-    }
-    let Query(params) = params.map_err(|_| {
-        PuppetApiFailure::bad_request(
-            "the query string cannot be read; it may have environment and sha256, each once",
-        )
-    })?;
-    let wanted = FileRequest::parse(&mount, path, params)?;
+    caller.require_certname()?;
+    let wanted = FileRequest::parse(&mount, &path, &params)?;
     let found = tokio::task::spawn_blocking(move || files.find_content(&wanted))
         .await
         .map_err(|panic| PuppetApiFailure::internal(&panic))??;
@@ -87,40 +70,17 @@ async fn fetch(
 }
 
 impl FileRequest {
-    fn parse(mount: &str, path: String, params: FileQueryParams) -> Result<Self, PuppetApiFailure> {
-        let mount: FileMount = mount.parse().map_err(|error: environments::UnknownMount| {
-            PuppetApiFailure::not_found(error.to_string())
-        })?;
-        if let Some(sha256) = params.sha256 {
+    fn parse(mount: &str, path: &str, params: &QueryParams) -> Result<Self, PuppetApiFailure> {
+        let file = RequestedFile::parse(mount, path)?;
+        if let Some(sha256) = params.get("sha256")? {
             let sha256 = sha256.parse().map_err(|_| {
                 PuppetApiFailure::bad_request("sha256 must be 64 hexadecimal digits")
             })?;
             return Ok(Self::Content(sha256));
         }
-        let environment = params
-            .environment
-            .ok_or_else(|| PuppetApiFailure::bad_request("the parameter environment is missing"))?
-            .parse()
-            .map_err(|error: environments::EnvironmentNameError| {
-                PuppetApiFailure::bad_request(error.to_string())
-            })?;
-        if !mount.has_modules() {
-            return Ok(Self::File {
-                environment,
-                mount,
-                module: None,
-                path,
-            });
-        }
-        let (module, path) = path
-            .split_once('/')
-            .ok_or_else(|| PuppetApiFailure::bad_request("the path must be <module>/<file>"))?;
-        let (module, path) = (Some(module.to_owned()), path.to_owned());
         Ok(Self::File {
-            environment,
-            mount,
-            module,
-            path,
+            environment: params.environment()?,
+            file,
         })
     }
 }
@@ -139,15 +99,10 @@ impl PuppetFileServer {
                 ))),
                 Err(error) => Err(PuppetApiFailure::internal(&error)),
             },
-            FileRequest::File {
-                environment,
-                mount,
-                module,
-                path,
-            } => {
+            FileRequest::File { environment, file } => {
                 let version = self.code.version(environment).map_err(code_failure)?;
                 let file = version
-                    .file(*mount, module.as_deref(), path)
+                    .file(file.mount, file.module.as_deref(), &file.path)
                     .map_err(code_failure)?;
                 Ok(FoundFile {
                     sha256: file.sha256,
@@ -161,7 +116,7 @@ impl PuppetFileServer {
 
 /// Converts an error of reading code. A link out of the module looks like a missing file, so that
 /// nothing outside is revealed.
-fn code_failure(error: CodeError) -> PuppetApiFailure {
+pub(crate) fn code_failure(error: CodeError) -> PuppetApiFailure {
     match &error {
         CodeError::InvalidPath { .. } => PuppetApiFailure::bad_request(error.to_string()),
         CodeError::Refused { .. } => {

@@ -1,8 +1,11 @@
-//! The part of puppetserver's HTTP API (port 8140) that agents need: files of tasks and modules,
-//! the certificate authority, and the simple status.
+//! The part of puppetserver's HTTP API (port 8140) that agents need: catalogs, files of tasks and
+//! modules, the certificate authority, and the simple status.
 //!
 //! ```text
+//! POST /puppet/v3/catalog/{certname}                 module [agent]
+//! GET  /puppet/v3/node/{certname}                    module [agent]
 //! GET  /puppet/v3/file_content/{mount}/{*path}       module [files]
+//! GET  /puppet/v3/file_metadata(s)/{mount}/{*path}   module [file_metadata]
 //! …    /puppet-ca/v1/…                               module [ca]
 //! PUT  /puppet/v3/report/{certname}                 module [submissions]
 //! GET  /status/v1/simple                             module [status]
@@ -13,21 +16,29 @@
 //!   ([`https::PeerCertificate`]), never by the content of a request.
 //! - Names in a request are parsed into a closed type before they reach the CA or the code; a
 //!   `String` is never a path.
-//! - Bodies are bounded by [`defaults::MAX_BODY_BYTES`].
+//! - Bodies are bounded by [`defaults::MAX_BODY_BYTES`], those with facts by
+//!   [`defaults::CATALOG_BODY_BYTES`].
 
+mod agent;
+mod body;
 pub mod ca;
 pub mod defaults;
 mod failure;
+mod file_metadata;
 mod files;
 mod peer;
+mod query;
+mod requested_file;
 mod status;
 mod submissions;
+mod version_header;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 
+pub use agent::AgentServer;
 pub use ca::{AutosignError, AutosignPolicy, CaService, CaWorkError, certificate_status};
 
 /// State shared by the handlers.
@@ -41,6 +52,8 @@ pub struct PuppetApiState {
     pub ca: Option<CaService>,
     /// Reports of runs, and the forwarding of data to PuppetDB.
     pub run_reports: run_reports::RunReports,
+    /// The server of agents; `None` if another server compiles their catalogs.
+    pub agents: Option<AgentServer>,
 }
 
 impl std::fmt::Debug for PuppetApiState {
@@ -55,11 +68,17 @@ impl std::fmt::Debug for PuppetApiState {
 /// certificates, since a new node has none yet.
 pub fn router(state: PuppetApiState) -> Router {
     let ca = state.ca.clone().map(ca::router).unwrap_or_default();
+    let agents = state.agents.map(agent::router).unwrap_or_default();
     Router::new()
+        .merge(agents)
+        .merge(file_metadata::router(Arc::clone(&state.code)))
         .merge(files::router(state.code, state.blobs))
         .merge(ca)
         .merge(submissions::router(state.run_reports))
         .merge(status::router())
         .fallback(failure::not_found)
         .layer(DefaultBodyLimit::max(defaults::MAX_BODY_BYTES))
+        .layer(axum::middleware::map_response(
+            version_header::add_puppet_version,
+        ))
 }

@@ -5,7 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
-use https::PeerCertificate;
+use https::{PeerCertificate, VerifiedPeer};
+
+use crate::failure::PuppetApiFailure;
+
+/// Characters of a name of a request that a message shows.
+const SHOWN_NAME: usize = 255;
 
 /// The caller of a request.
 #[derive(Debug, Clone)]
@@ -32,5 +37,26 @@ impl<S: Sync> FromRequestParts<S> for PuppetApiCaller {
 impl PuppetApiCaller {
     pub(crate) fn certname(&self) -> Option<&str> {
         self.certificate.certname()
+    }
+
+    /// The certname of the caller, who must have a certificate of this CA.
+    pub(crate) fn require_certname(&self) -> Result<&str, PuppetApiFailure> {
+        self.certname().ok_or_else(|| {
+            PuppetApiFailure::forbidden(
+                "this is served to known nodes only; show a client certificate of this CA",
+            )
+        })
+    }
+
+    /// The certificate of the caller, which must have this name.
+    pub(crate) fn require_own(&self, certname: &str) -> Result<&VerifiedPeer, PuppetApiFailure> {
+        let caller = self.require_certname()?;
+        match &self.certificate.0 {
+            Some(peer) if peer.certname == certname => Ok(peer),
+            _ => Err(PuppetApiFailure::forbidden(format!(
+                "{caller} may not request what belongs to {}",
+                certname.chars().take(SHOWN_NAME).collect::<String>()
+            ))),
+        }
     }
 }

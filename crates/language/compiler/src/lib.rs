@@ -43,7 +43,10 @@ mod ruby_calls;
 mod scope;
 mod state;
 
-pub use catalog::{CatalogDocument, DocumentForm, PlainCatalog, PlainConversion, RichValueError};
+pub use catalog::{
+    CatalogDocument, DocumentForm, FileResource, PlainCatalog, PlainConversion, RichValueError,
+    StaticFiles,
+};
 pub use compile::compile;
 pub use environment::{CompilerEnvironment, CompilerSource, EnvironmentSettings};
 pub use error::CompileError;

@@ -17,10 +17,10 @@ mod shadow;
 
 pub use comparison::{CatalogDifference, ResourceDifference, compare_catalogs};
 pub use engine::{
-    CatalogCompiler, CatalogError, CatalogRequest, CatalogSettings, Catalogs, ChosenCompiler,
-    CodeImpactRequest, CompileCaller, CompileOrigin, CompilePriority, CompileQueueFull,
-    CompiledNode, CompilerChoices, ImpactVersion, NodeImpact, NodeMessage, OpenEnvironment,
-    WrittenCatalog,
+    CatalogCompiler, CatalogError, CatalogNode, CatalogRequest, CatalogSettings, Catalogs,
+    ChosenCompiler, CodeImpactRequest, CompileCaller, CompileOrigin, CompilePriority,
+    CompileQueueFull, CompiledNode, CompilerChoices, ImpactVersion, KeptCatalog, NodeImpact,
+    NodeMessage, OpenEnvironment, WrittenCatalog,
 };
 pub use environment::{
     CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles, EnvironmentOnDisk,

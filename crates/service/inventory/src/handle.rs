@@ -3,7 +3,7 @@
 //! Invariant: callers see no difference between the back ends, except for functions that a back end
 //! does not have.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -166,6 +166,16 @@ impl Inventory {
         match &*self.backend {
             InventoryBackend::PuppetDb(puppetdb) => puppetdb.get()?.facts(certname).await,
             InventoryBackend::Embedded(embedded) => Ok(embedded.facts(certname)),
+        }
+    }
+
+    /// Extensions of the node's certificate, as they were recorded with its facts; none with a
+    /// PuppetDB.
+    #[must_use]
+    pub fn certificate_extensions(&self, certname: &Certname) -> BTreeMap<String, String> {
+        match &*self.backend {
+            InventoryBackend::PuppetDb(_) => BTreeMap::new(),
+            InventoryBackend::Embedded(embedded) => embedded.certificate_extensions(certname),
         }
     }
 

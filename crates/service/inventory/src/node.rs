@@ -1,9 +1,11 @@
 //! Facts and trusted facts of a node: [`NodeRecord`].
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use pcp::Certname;
+use serde_json::{Map, Value, json};
 
 /// The facts of a node, with the data from its certificate.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,4 +18,27 @@ pub struct NodeRecord {
     pub environment: Option<String>,
     /// Time at which the facts were collected.
     pub timestamp: Timestamp,
+}
+
+/// Trusted facts of a node whose certificate has this name and these extensions.
+#[must_use]
+pub fn trusted_facts(
+    certname: &Certname,
+    extensions: BTreeMap<String, String>,
+) -> Map<String, Value> {
+    let name = certname.as_str();
+    let (hostname, domain) = match name.split_once('.') {
+        Some((hostname, domain)) => (hostname, Some(domain)),
+        None => (name, None),
+    };
+    [
+        ("authenticated", json!("remote")),
+        ("certname", json!(name)),
+        ("hostname", json!(hostname)),
+        ("domain", json!(domain)),
+        ("extensions", json!(extensions)),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
 }

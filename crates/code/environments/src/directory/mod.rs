@@ -7,6 +7,7 @@
 
 mod contained_open;
 mod environment_conf;
+mod file_trees;
 mod modules;
 mod plans;
 mod sources;
@@ -27,8 +28,8 @@ use self::type_aliases::TypeAliases;
 use crate::file_hashes::FileHashCache;
 use crate::{
     CodeDirectoryEntry, CodeError, CodeFile, CodeReader, CodeVersion, EnvironmentModule,
-    EnvironmentName, EnvironmentPlanSource, EnvironmentTask, EvaluationSource, FileMount, PlanName,
-    PlanSummary, TaskSummary,
+    EnvironmentName, EnvironmentPlanSource, EnvironmentTask, EvaluationSource, FileMetadata,
+    FileMount, FileTreeRequest, PlanName, PlanSummary, TaskSummary,
 };
 
 /// Length of the signature in a version's directory name, as in Puppet Enterprise.
@@ -263,6 +264,10 @@ impl CodeVersion for DirectoryVersion {
         entries: &[String],
     ) -> Result<(), CodeError> {
         self.add_files(task, entries)
+    }
+
+    fn file_tree(&self, request: &FileTreeRequest<'_>) -> Result<Vec<FileMetadata>, CodeError> {
+        self.read_file_tree(request)
     }
 
     fn file(

@@ -72,8 +72,7 @@ impl ModulepathDirectories {
         let candidates = match (mount, module) {
             (mount, None) if !mount.has_modules() => self.list_modules()?,
             (mount, module) if mount.has_modules() != module.is_some() => {
-                let problem =
-                    "the mounts `plugins` and `pluginfacts` have no modules, the others have";
+                let problem = "the mounts `plugins`, `pluginfacts` and `locales` have no modules, the others have";
                 return Err(CodeError::InvalidPath { problem });
             }
             (_, None) => Vec::new(),

@@ -19,7 +19,6 @@
 
 mod audit_trail;
 mod autosign;
-mod body;
 mod bulk;
 mod certificate;
 mod failure;

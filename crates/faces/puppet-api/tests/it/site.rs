@@ -73,6 +73,7 @@ impl Site {
             code: Arc::new(EnvironmentDir::new(dir.path().join("code"))),
             blobs: blobs.clone(),
             ca: Some(CaService::new(ca.clone(), autosign, audit.clone()).unwrap()),
+            agents: None,
         };
         let stop = CancellationToken::new();
         let router = puppet_api::router(state);

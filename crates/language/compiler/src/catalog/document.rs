@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use super::document_value::{DocumentValue, flat_attribute};
 use super::plain_value::{PlainConversion, PlainConversions, PlainConverter};
-use super::{Catalog, CatalogResource, ResourceId, ResourceKind, TagSet};
+use super::{Catalog, CatalogResource, ResourceId, ResourceKind, StaticFiles, TagSet};
 use crate::defaults::RESOURCE_DOCUMENT_BYTES;
 
 /// The catalog format that Puppet 7 and 8 write.
@@ -23,7 +23,8 @@ const CATALOG_FORMAT: u32 = 2;
 #[derive(Debug)]
 pub struct CatalogDocument {
     identity: CatalogIdentity,
-    catalog: Catalog,
+    pub(super) catalog: Catalog,
+    pub(super) static_files: StaticFiles,
 }
 
 /// The representation of values that JSON does not have.
@@ -70,7 +71,11 @@ pub struct RichValueError(#[from] serde_json::Error);
 
 impl CatalogDocument {
     pub(crate) fn new(identity: CatalogIdentity, catalog: Catalog) -> Self {
-        Self { identity, catalog }
+        Self {
+            identity,
+            catalog,
+            static_files: StaticFiles::default(),
+        }
     }
 
     /// Number of resources in the catalog, virtual ones left out.
@@ -124,7 +129,7 @@ impl CatalogDocument {
         }
     }
 
-    fn shown(&self) -> impl Iterator<Item = ResourceId> {
+    pub(super) fn shown(&self) -> impl Iterator<Item = ResourceId> {
         self.catalog.ids().filter(|id| self.is_shown(*id))
     }
 
@@ -141,7 +146,11 @@ struct DocumentView<'d> {
 
 impl Serialize for DocumentView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let CatalogDocument { identity, catalog } = self.document;
+        let CatalogDocument {
+            identity,
+            catalog,
+            static_files,
+        } = self.document;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("tags", &TagsView(&catalog.tags))?;
         map.serialize_entry("name", &identity.name)?;
@@ -154,6 +163,18 @@ impl Serialize for DocumentView<'_> {
         map.serialize_entry("resources", &ResourcesView(self))?;
         map.serialize_entry("edges", &EdgesView(self.document))?;
         map.serialize_entry("classes", &TextsView(&catalog.classes))?;
+        let StaticFiles {
+            metadata,
+            recursive_metadata,
+        } = static_files;
+        for (name, files) in [
+            ("metadata", metadata),
+            ("recursive_metadata", recursive_metadata),
+        ] {
+            if !files.is_empty() {
+                map.serialize_entry(name, files)?;
+            }
+        }
         map.end()
     }
 }

@@ -9,6 +9,7 @@ mod document;
 mod document_value;
 mod plain_value;
 mod resource;
+mod static_files;
 mod tags;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ pub use self::plain_value::PlainConversion;
 pub(crate) use self::resource::{
     CatalogResource, ResourceId, ResourceKind, ResourceParameter, ResourceSource,
 };
+pub use self::static_files::{FileResource, StaticFiles};
 pub(crate) use self::tags::{InvalidTag, TagSet};
 
 /// Resources, edges, classes and tags.

@@ -224,7 +224,7 @@ fn parse_entry(
             map.iter()
                 .map(|(key, value)| {
                     let place = place.join_key(key);
-                    if super::extensions::resolve_oid(key).is_none() {
+                    if pki::extension_id(key).is_none() {
                         return Err(place.to_error("neither a Puppet extension nor a dotted id"));
                     }
                     Ok((key.clone(), place.read_texts(value)?))

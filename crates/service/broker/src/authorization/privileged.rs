@@ -6,9 +6,9 @@
 use pcp::types::INVENTORY_REQUEST;
 use pki::{CertnamePrivilege, NamePattern, PrivilegedNames};
 
+use super::AuthorizationPolicy;
 use super::name::PolicySubject;
 use super::rule::AuthorizationRule;
-use super::{AuthorizationPolicy, extensions};
 
 /// Message types that run something on a node or list the connected nodes.
 const ORDERS: &[&str] = &[
@@ -62,10 +62,7 @@ fn grant(rule: &AuthorizationRule, orders: bool, names: &mut PrivilegedNames, or
                 names.grant(CertnamePrivilege::Controller, origin, pattern.clone())
             }
             PolicySubject::Extensions(wanted) => {
-                for oid in wanted
-                    .iter()
-                    .filter_map(|(key, _)| extensions::resolve_oid(key))
-                {
+                for oid in wanted.iter().filter_map(|(key, _)| pki::extension_id(key)) {
                     names.grant_extension(origin, &oid);
                 }
             }

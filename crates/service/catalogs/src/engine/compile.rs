@@ -68,7 +68,7 @@ pub struct NodeMessage {
 
 /// The place of a catalog among those of its node, whose exported resources are kept.
 #[derive(Debug)]
-pub(super) struct KeptCatalog {
+pub struct KeptCatalog {
     pub(super) exports: EmbeddedExports,
     pub(super) turn: KeepTurn,
 }
@@ -92,30 +92,54 @@ impl Catalogs {
         compiler: ChosenCompiler,
         kept: Option<KeptCatalog>,
     ) -> Result<CompiledNode, CatalogError> {
+        let (environment, code_id) = (opened.environment.clone(), opened.code_id.clone());
+        let write = |document: &mut CatalogDocument| document.to_json(DocumentForm::Rich);
+        let compiled = self.compile_node(node, opened, origin, kept, write).await?;
+        Ok(CompiledNode {
+            environment,
+            code_id,
+            compiler,
+            catalog: compiled.catalog,
+            messages: compiled.logs.iter().map(NodeMessage::from).collect(),
+            ruby_calls: compiled.ruby_calls,
+            waited: compiled.waited,
+            took: compiled.took,
+        })
+    }
+
+    /// Compiles a node in an open environment, writes the catalog with `write`, and keeps its exported
+    /// resources with `kept`, if any.
+    ///
+    /// # Errors
+    /// As [`compile_in`](Self::compile_in), or the exported resources cannot be kept.
+    pub async fn compile_node<T: Send + 'static>(
+        &self,
+        node: &CatalogNode,
+        opened: Arc<OpenEnvironment>,
+        origin: &CompileOrigin,
+        kept: Option<KeptCatalog>,
+        write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
+    ) -> Result<WrittenCatalog<T>, CatalogError> {
         let request = self.node_request(node, &opened);
         let (environment, code_id) = (opened.environment.clone(), opened.code_id.clone());
         let are_kept = kept.is_some();
-        let write = move |document: &CatalogDocument| {
+        let write = move |document: &mut CatalogDocument| {
             let exported = match are_kept {
                 true => document.exported_resources(DocumentForm::Texts)?,
                 false => Vec::new(),
             };
-            Ok((document.to_json(DocumentForm::Rich)?, exported))
+            Ok((write(document)?, exported))
         };
         let compiled = self
             .compile_with(opened, request, (origin, node.facts_bytes), write)
             .await?;
         let (catalog, exported) = compiled.catalog;
         if let Some(kept) = kept {
-            self.keep(kept, &environment, code_id.clone(), exported)
-                .await?;
+            self.keep(kept, &environment, code_id, exported).await?;
         }
-        Ok(CompiledNode {
-            environment,
-            code_id,
-            compiler,
+        Ok(WrittenCatalog {
             catalog,
-            messages: compiled.logs.iter().map(NodeMessage::from).collect(),
+            logs: compiled.logs,
             ruby_calls: compiled.ruby_calls,
             waited: compiled.waited,
             took: compiled.took,
@@ -157,7 +181,7 @@ impl Catalogs {
         opened: Arc<OpenEnvironment>,
         request: CompileRequest,
         origin: &CompileOrigin,
-        write: impl FnOnce(&CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
+        write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
     ) -> Result<WrittenCatalog<T>, CatalogError> {
         // the values of a block are those of its plan, which has a budget for them
         self.compile_with(opened, request, (origin, 0), write).await
@@ -169,7 +193,7 @@ impl Catalogs {
         opened: Arc<OpenEnvironment>,
         request: CompileRequest,
         waiting: (&CompileOrigin, usize),
-        write: impl FnOnce(&CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
+        write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
     ) -> Result<WrittenCatalog<T>, CatalogError> {
         let (origin, _) = waiting;
         let _place = tokio::select! {
@@ -349,10 +373,11 @@ fn compile_in_slot<T>(
     opened: &OpenEnvironment,
     request: &CompileRequest,
     slot: CompileSlot,
-    write: impl FnOnce(&CatalogDocument) -> Result<T, RichValueError>,
+    write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError>,
 ) -> Result<CatalogOfThread<T>, CatalogError> {
-    let compiled = compiler::compile(&opened.compiler, request).map_err(CatalogError::Compile)?;
-    let written = write(&compiled.document);
+    let mut compiled =
+        compiler::compile(&opened.compiler, request).map_err(CatalogError::Compile)?;
+    let written = write(&mut compiled.document);
     drop(slot);
     let written = written.map_err(|error| CatalogError::Document {
         certname: request.certname.clone(),

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use classifier::Classifier;
+use classifier::{Classifier, NodeFacts};
 use compiler::{ExportedResources, PuppetdbQueries};
 use environments::{CodeReader, CodeVersion, EnvironmentName};
 use evaluator::SharedUnits;
@@ -33,9 +33,7 @@ use serde_json::{Map, Value as Json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::compile::KeptCatalog;
 use self::environment_cache::EnvironmentCache;
-use self::node_data::CatalogNode;
 use self::plan_places::PlanPlaces;
 use self::queue::QueueBounds;
 use self::slots::CompileSlots;
@@ -48,11 +46,12 @@ use crate::environment::{CompilerOptions, EnvironmentOnDisk, module_directories}
 use crate::exports::EmbeddedExports;
 use crate::shadow::PuppetserverCatalogs;
 
-pub use self::compile::{CompiledNode, NodeMessage, WrittenCatalog};
+pub use self::compile::{CompiledNode, KeptCatalog, NodeMessage, WrittenCatalog};
 pub use self::compiler_choice::{CatalogCompiler, ChosenCompiler, CompilerChoices};
 pub use self::environment_cache::OpenEnvironment;
 pub use self::error::CatalogError;
 pub use self::impact::{CodeImpactRequest, ImpactVersion, NodeImpact};
+pub use self::node_data::CatalogNode;
 pub use self::queue::{CompileCaller, CompileOrigin, CompilePriority, CompileQueueFull};
 
 /// Settings of the engine.
@@ -241,10 +240,27 @@ impl Catalogs {
     /// The place of the catalog among those of its node; `None` if its exported resources are not to be
     /// kept, or not here.
     fn begin_keeping(&self, request: &CatalogRequest) -> Option<KeptCatalog> {
-        let exports = self.inner.settings.kept_exports.clone();
-        let exports = exports.filter(|_| request.keep_exports)?;
-        let turn = exports.begin(request.certname.as_str());
+        match request.keep_exports {
+            true => self.begin_catalog(&request.certname),
+            false => None,
+        }
+    }
+
+    /// The place of a catalog among those of its node, for its exported resources; to be taken before
+    /// anything is read for it. `None` if a PuppetDB has the exported resources of all nodes.
+    #[must_use]
+    pub fn begin_catalog(&self, certname: &Certname) -> Option<KeptCatalog> {
+        let exports = self.inner.settings.kept_exports.clone()?;
+        let turn = exports.begin(certname.as_str());
         Some(KeptCatalog { exports, turn })
+    }
+
+    /// A node with these facts and this data of its certificate, as the node groups classify it.
+    ///
+    /// # Errors
+    /// The node groups contradict each other, or name an environment without a valid name.
+    pub fn classify_node(&self, facts: NodeFacts) -> Result<CatalogNode, CatalogError> {
+        CatalogNode::classify(&self.inner.classifier, facts)
     }
 
     /// The compiler of a node in an environment, as the configuration chooses it.

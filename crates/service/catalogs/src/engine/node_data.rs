@@ -15,7 +15,7 @@ use super::error::CatalogError;
 
 /// A node with its facts and its classification.
 #[derive(Debug, Clone)]
-pub(super) struct CatalogNode {
+pub struct CatalogNode {
     pub(super) certname: Certname,
     /// Facts as the agent sent them; `None` after [`Self::without_reported_facts`].
     pub(super) reported_facts: Option<Json>,
@@ -30,6 +30,8 @@ pub(super) struct CatalogNode {
     pub(super) parameters: Hash,
     /// Environment of the node groups, else the one that the agent requested last.
     pub(super) environment: Option<EnvironmentName>,
+    /// True if the environment is that of node groups, which the agent cannot choose.
+    pub(super) has_group_environment: bool,
 }
 
 impl CatalogNode {
@@ -49,9 +51,37 @@ impl CatalogNode {
                 certname: certname.clone(),
             });
         }
-        let classified = classifier.classify(&known);
+        Self::classify(classifier, known)
+    }
+
+    /// The node with these facts, as the node groups classify it.
+    pub(super) fn classify(
+        classifier: &Classifier,
+        facts: NodeFacts,
+    ) -> Result<Self, CatalogError> {
+        let classified = classifier.classify(&facts);
         let classified = classified.map_err(CatalogError::Classification)?;
-        Self::new(known, classified)
+        let node = Self::new(facts, classified)?;
+        // Where no groups are used, agents choose their environments, as with Puppet itself.
+        let has_group_environment = node.has_group_environment && !classifier.has_default_groups();
+        Ok(Self {
+            has_group_environment,
+            ..node
+        })
+    }
+
+    /// The environment that node groups assign; `None` if the agent may choose it.
+    #[must_use]
+    pub fn group_environment(&self) -> Option<&EnvironmentName> {
+        self.environment
+            .as_ref()
+            .filter(|_| self.has_group_environment)
+    }
+
+    /// Certname of the node.
+    #[must_use]
+    pub fn certname(&self) -> &Certname {
+        &self.certname
     }
 
     /// The environment of the node, or Puppet's default.
@@ -63,7 +93,8 @@ impl CatalogNode {
     }
 
     /// The node as it waits for a compilation here, which needs the facts as values only.
-    pub(super) fn without_reported_facts(self) -> Self {
+    #[must_use]
+    pub fn without_reported_facts(self) -> Self {
         Self {
             reported_facts: None,
             ..self
@@ -72,6 +103,7 @@ impl CatalogNode {
 
     fn new(known: NodeFacts, classified: NodeClassification) -> Result<Self, CatalogError> {
         let environment = environment_of(&known, &classified)?;
+        let has_group_environment = classified.environment.is_some() && !classified.agent_specified;
         let facts = to_hash(&known.fact);
         let trusted = trusted_data(known.certname.as_str(), "remote", known.trusted.as_object());
         let classes = classified.classes.into_iter();
@@ -94,6 +126,7 @@ impl CatalogNode {
                 .map(|(name, value)| (Value::from(name.as_str()), Value::from_json(value)))
                 .collect(),
             environment,
+            has_group_environment,
             facts_bytes: json_bytes(&known.fact),
             reported_facts: Some(known.fact),
             certname: known.certname,

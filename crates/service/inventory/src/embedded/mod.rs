@@ -11,6 +11,7 @@ mod node_table;
 mod row;
 mod select;
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,6 +105,15 @@ impl EmbeddedInventory {
         let snapshot = self.snapshot();
         let record = snapshot.get(certname)?.record.as_deref()?;
         Some(record.to_record())
+    }
+
+    pub(crate) fn certificate_extensions(&self, certname: &Certname) -> BTreeMap<String, String> {
+        let snapshot = self.snapshot();
+        let record = snapshot.get(certname).and_then(|it| it.record.as_deref());
+        let extensions = record.and_then(|it| Some(it.trusted().get("extensions")?.to_json()));
+        extensions
+            .and_then(|extensions| serde_json::from_value(extensions).ok())
+            .unwrap_or_default()
     }
 
     pub(crate) fn fact_of_each(&self, fact: &str, certnames: &[Certname]) -> Vec<Option<Value>> {

@@ -1,0 +1,138 @@
+//! `/puppet/v3/catalog/{certname}`: the catalog of the caller.
+
+use agent_catalogs::{AgentCatalogError, AgentCatalogRequest};
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderName, header};
+use axum::response::{IntoResponse, Response};
+use catalogs::CatalogError;
+use compiler::DocumentForm;
+use error_causes::chain;
+
+use super::catalog_form::CatalogForm;
+use super::{AgentServer, identify};
+use crate::body::WholeBody;
+use crate::defaults::BUSY_RETRY;
+use crate::failure::PuppetApiFailure;
+use crate::peer::PuppetApiCaller;
+use crate::query::QueryParams;
+
+const COMPILER_NAME: HeaderName = HeaderName::from_static("x-puppet-compiler-name");
+
+/// Media types that agents accept.
+const RICH_JSON: &str = "application/vnd.puppet.rich+json";
+const JSON: &str = "application/json";
+const PSON: &str = "text/pson";
+
+pub(super) async fn get(
+    State(server): State<AgentServer>,
+    Path(certname): Path<String>,
+    caller: PuppetApiCaller,
+    params: QueryParams,
+    headers: HeaderMap,
+) -> Result<Response, PuppetApiFailure> {
+    respond(server, &certname, &caller, params, &headers).await
+}
+
+pub(super) async fn post(
+    State(server): State<AgentServer>,
+    Path(certname): Path<String>,
+    caller: PuppetApiCaller,
+    params: QueryParams,
+    headers: HeaderMap,
+    WholeBody(body, _): WholeBody<PuppetApiFailure>,
+) -> Result<Response, PuppetApiFailure> {
+    // checked before the body is used
+    caller.require_own(&certname)?;
+    let mut form = read_form(body).await?;
+    form.extend(params);
+    respond(server, &certname, &caller, form, &headers).await
+}
+
+async fn read_form(body: Bytes) -> Result<QueryParams, PuppetApiFailure> {
+    let reading = tokio::task::spawn_blocking(move || QueryParams::of_form(&body));
+    reading
+        .await
+        .map_err(|panic| PuppetApiFailure::internal(&panic))
+}
+
+async fn respond(
+    server: AgentServer,
+    certname: &str,
+    caller: &PuppetApiCaller,
+    params: QueryParams,
+    headers: &HeaderMap,
+) -> Result<Response, PuppetApiFailure> {
+    let agent = identify(caller, certname)?;
+    let form = CatalogForm::parse(certname, params)?;
+    let (form_of_values, media_type) = negotiate(headers)?;
+    let request = AgentCatalogRequest {
+        agent,
+        environment: form.environment,
+        checks_environment: form.checks_environment,
+        facts: form.facts,
+        static_files: form.static_files,
+        form: form_of_values,
+    };
+    let compiling = server.catalogs.catalog(request);
+    let catalog = compiling.await.map_err(catalog_failure)?;
+    if let Some(took) = catalog.compile_time {
+        let milliseconds = took.as_millis();
+        tracing::info!(
+            certname,
+            environment = catalog.environment.as_str(),
+            code_id = catalog.code_id.as_deref(),
+            milliseconds,
+            "catalog compiled"
+        );
+    }
+    let headers = [
+        (header::CONTENT_TYPE, media_type.to_owned()),
+        (COMPILER_NAME, server.name),
+    ];
+    Ok((headers, catalog.body).into_response())
+}
+
+/// The form of values, and the media type of the response.
+fn negotiate(headers: &HeaderMap) -> Result<(DocumentForm, &'static str), PuppetApiFailure> {
+    let accepted = headers.get_all(header::ACCEPT).iter();
+    let accepted = accepted.filter_map(|value| value.to_str().ok());
+    let accepted: Vec<&str> = accepted
+        .flat_map(|value| value.split(','))
+        .filter_map(|one| one.split(';').next())
+        .map(str::trim)
+        .collect();
+    let accepts = |wanted: &str| accepted.contains(&wanted);
+    if accepted.is_empty() || accepts(RICH_JSON) || accepts("*/*") {
+        return Ok((DocumentForm::Rich, RICH_JSON));
+    }
+    match (accepts(JSON), accepts(PSON)) {
+        (true, _) => Ok((DocumentForm::Texts, JSON)),
+        (false, true) => Ok((DocumentForm::Texts, PSON)),
+        (false, false) => Err(PuppetApiFailure::not_acceptable(format!(
+            "catalogs are available as {RICH_JSON}, {JSON} and {PSON}"
+        ))),
+    }
+}
+
+fn catalog_failure(error: AgentCatalogError) -> PuppetApiFailure {
+    let message = chain(&error);
+    match error {
+        AgentCatalogError::NoFacts { .. } => PuppetApiFailure::bad_request(message),
+        AgentCatalogError::StaticFile(_) => PuppetApiFailure::server_error(message),
+        AgentCatalogError::FactSource { .. } => PuppetApiFailure::busy(message, BUSY_RETRY),
+        AgentCatalogError::Thread(_) => PuppetApiFailure::internal(&error),
+        AgentCatalogError::Catalog(error) => engine_failure(error),
+    }
+}
+
+fn engine_failure(error: CatalogError) -> PuppetApiFailure {
+    let message = chain(&error);
+    match error {
+        CatalogError::QueueFull(_)
+        | CatalogError::WaitedTooLong { .. }
+        | CatalogError::Stopping => PuppetApiFailure::busy(message, BUSY_RETRY),
+        CatalogError::Code(error) => crate::files::code_failure(error),
+        _ => PuppetApiFailure::server_error(message),
+    }
+}

@@ -1,0 +1,51 @@
+//! Routes by which agents are configured:
+//!
+//! ```text
+//! GET, POST /puppet/v3/catalog/{certname}   module [catalog]
+//! GET       /puppet/v3/node/{certname}      module [node]
+//! ```
+//!
+//! Invariant: a node gets only its own catalog and its own data, whatever the request says.
+
+mod catalog;
+mod catalog_form;
+mod node;
+
+use agent_catalogs::{AgentCatalogs, AgentIdentity};
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::get;
+
+use crate::defaults::CATALOG_BODY_BYTES;
+use crate::failure::PuppetApiFailure;
+use crate::peer::PuppetApiCaller;
+
+/// The server as agents see it.
+#[derive(Debug, Clone)]
+pub struct AgentServer {
+    pub catalogs: AgentCatalogs,
+    /// Name of this server, which agents log as that of the compiler.
+    pub name: String,
+}
+
+pub(crate) fn router(server: AgentServer) -> Router {
+    Router::new()
+        .route(
+            "/puppet/v3/catalog/{certname}",
+            get(catalog::get).post(catalog::post),
+        )
+        .route("/puppet/v3/node/{certname}", get(node::get))
+        .layer(DefaultBodyLimit::max(CATALOG_BODY_BYTES))
+        .with_state(server)
+}
+
+/// The caller, who must have a certificate of this name.
+fn identify(caller: &PuppetApiCaller, name: &str) -> Result<AgentIdentity, PuppetApiFailure> {
+    let peer = caller.require_own(name)?;
+    let certname = name
+        .parse()
+        .map_err(|_| PuppetApiFailure::bad_request("the name in the path is no valid certname"))?;
+    let extensions =
+        pki::puppet_extensions(&peer.der).map_err(|error| PuppetApiFailure::internal(&error))?;
+    Ok(AgentIdentity::new(certname, extensions))
+}

@@ -1,0 +1,196 @@
+//! `GET /puppet/v3/file_metadata/{mount}/{*path}` and `…/file_metadatas/{mount}[/{*path}]`: properties
+//! of files of modules, for pluginsync and for resources whose files are not described in the catalog.
+//!
+//! Only holders of a verified client certificate may read.
+
+use std::sync::Arc;
+
+use agent_catalogs::{ChecksumType, IgnoredNames, MetadataDocument};
+use axum::extract::{Path, State};
+use axum::routing::get;
+use axum::{Json, Router};
+use environments::{
+    CodeError, CodeReader, CodeVersion, EnvironmentName, FileMetadata, FileTreeRequest,
+    LinkHandling,
+};
+
+use crate::defaults::FILE_TREE_MAX;
+use crate::failure::PuppetApiFailure;
+use crate::files::code_failure;
+use crate::peer::PuppetApiCaller;
+use crate::query::QueryParams;
+use crate::requested_file::RequestedFile;
+
+/// A parsed request.
+struct MetadataRequest {
+    environment: EnvironmentName,
+    file: RequestedFile,
+    checksum_type: ChecksumType,
+    links: LinkHandling,
+    /// Levels of directories; `None` for all.
+    depth_max: Option<usize>,
+    files_max: usize,
+    ignored: IgnoredNames,
+}
+
+pub(crate) fn router(code: Arc<dyn CodeReader>) -> Router {
+    Router::new()
+        .route("/puppet/v3/file_metadata/{mount}/{*path}", get(single))
+        .route("/puppet/v3/file_metadatas/{mount}/{*path}", get(tree))
+        .route("/puppet/v3/file_metadatas/{mount}/", get(whole_mount))
+        .route("/puppet/v3/file_metadatas/{mount}", get(whole_mount))
+        .with_state(code)
+}
+
+async fn single(
+    State(code): State<Arc<dyn CodeReader>>,
+    Path((mount, path)): Path<(String, String)>,
+    caller: PuppetApiCaller,
+    params: QueryParams,
+) -> Result<Json<MetadataDocument>, PuppetApiFailure> {
+    caller.require_certname()?;
+    let request = MetadataRequest {
+        depth_max: Some(0),
+        ..MetadataRequest::parse(&mount, &path, &params)?
+    };
+    let found = request.read(code, false).await?;
+    let found = found.into_iter().next();
+    found
+        .map(Json)
+        .ok_or_else(|| PuppetApiFailure::not_found("there is no such file"))
+}
+
+async fn whole_mount(
+    code: State<Arc<dyn CodeReader>>,
+    Path(mount): Path<String>,
+    caller: PuppetApiCaller,
+    params: QueryParams,
+) -> Result<Json<Vec<MetadataDocument>>, PuppetApiFailure> {
+    tree(code, Path((mount, String::new())), caller, params).await
+}
+
+async fn tree(
+    State(code): State<Arc<dyn CodeReader>>,
+    Path((mount, path)): Path<(String, String)>,
+    caller: PuppetApiCaller,
+    params: QueryParams,
+) -> Result<Json<Vec<MetadataDocument>>, PuppetApiFailure> {
+    caller.require_certname()?;
+    let request = MetadataRequest::parse(&mount, &path, &params)?;
+    Ok(Json(request.read(code, true).await?))
+}
+
+impl MetadataRequest {
+    fn parse(mount: &str, path: &str, params: &QueryParams) -> Result<Self, PuppetApiFailure> {
+        let checksum_type = params.get("checksum_type")?.unwrap_or("sha256");
+        let checksum_type = checksum_type.parse();
+        let recurses = !matches!(params.get("recurse")?, None | Some("false" | "0" | ""));
+        Ok(Self {
+            environment: params.environment()?,
+            file: RequestedFile::parse(mount, path)?,
+            checksum_type: checksum_type.map_err(
+                |error: agent_catalogs::UnknownChecksumType| {
+                    PuppetApiFailure::bad_request(error.to_string())
+                },
+            )?,
+            links: match params.get("links")? {
+                Some("follow") => LinkHandling::Follow,
+                _ => LinkHandling::Manage,
+            },
+            depth_max: match recurses {
+                true => number(params, "recurselimit")?,
+                false => Some(0),
+            },
+            // -1 and 0 are "no limit" and "only a warning" in Puppet
+            files_max: match number(params, "max_files")? {
+                Some(limit) if limit > 0 => limit.min(FILE_TREE_MAX),
+                _ => FILE_TREE_MAX,
+            },
+            ignored: IgnoredNames::new(params.all("ignore")),
+        })
+    }
+
+    /// The metadata of the requested files; `is_tree` if each tells its path below the requested one.
+    async fn read(
+        self,
+        code: Arc<dyn CodeReader>,
+        is_tree: bool,
+    ) -> Result<Vec<MetadataDocument>, PuppetApiFailure> {
+        let reading = tokio::task::spawn_blocking(move || {
+            let version = code.version(&self.environment).map_err(code_failure)?;
+            self.read_version(&*version, is_tree)
+        });
+        reading
+            .await
+            .map_err(|panic| PuppetApiFailure::internal(&panic))?
+    }
+
+    fn read_version(
+        &self,
+        version: &dyn CodeVersion,
+        is_tree: bool,
+    ) -> Result<Vec<MetadataDocument>, PuppetApiFailure> {
+        let request = FileTreeRequest {
+            mount: self.file.mount,
+            module: self.file.module.as_deref(),
+            path: &self.file.path,
+            links: self.links,
+            depth_max: self.depth_max,
+            files_max: self.files_max,
+            is_ignored: &|name| self.ignored.contains(name),
+        };
+        let files = version.file_tree(&request).map_err(tree_failure)?;
+        let top = files.first().map(|file| file.path.clone());
+        let top = top.unwrap_or_default().to_string_lossy().into_owned();
+        let documents = files.into_iter().map(|file| {
+            let document = self.document(version, &file)?;
+            Ok(match is_tree {
+                true => document.below(top.clone(), &file.relative_path),
+                false => document,
+            })
+        });
+        documents.collect()
+    }
+
+    fn document(
+        &self,
+        version: &dyn CodeVersion,
+        file: &FileMetadata,
+    ) -> Result<MetadataDocument, PuppetApiFailure> {
+        let RequestedFile {
+            mount,
+            module,
+            path,
+        } = &self.file;
+        let path = match (path.is_empty(), file.relative_path.is_empty()) {
+            (_, true) => path.clone(),
+            (true, false) => file.relative_path.clone(),
+            (false, false) => format!("{path}/{}", file.relative_path),
+        };
+        let open = || {
+            let opened = version.file(*mount, module.as_deref(), &path);
+            opened.map(|it| it.content).map_err(std::io::Error::other)
+        };
+        let checksum = self.checksum_type.checksum(file, open);
+        let checksum = checksum.map_err(|error| PuppetApiFailure::internal(&error))?;
+        let (links, checksum_type) = (self.links, self.checksum_type);
+        Ok(MetadataDocument::new(file, links, checksum_type, checksum))
+    }
+}
+
+fn tree_failure(error: CodeError) -> PuppetApiFailure {
+    match error {
+        CodeError::TooManyFiles { .. } => PuppetApiFailure::bad_request(error.to_string()),
+        error => code_failure(error),
+    }
+}
+
+/// A number that is not negative; `None` for the texts that stand for no limit.
+fn number(params: &QueryParams, name: &str) -> Result<Option<usize>, PuppetApiFailure> {
+    match params.get(name)? {
+        None | Some("" | "-1" | "infinite" | "true") => Ok(None),
+        Some(text) => text.parse().map(Some).map_err(|_| {
+            PuppetApiFailure::bad_request(format!("the parameter {name} must be a number"))
+        }),
+    }
+}

@@ -1,0 +1,92 @@
+//! Real agents that are configured by this server alone.
+#![cfg(test)]
+
+mod site;
+
+use testkit::peers::puppet_agent::PUPPET;
+
+use crate::site::{AgentSite, outcome};
+
+const MANIFEST: &str = r#"
+node default {
+  file { 'TARGET': ensure => directory }
+  file { 'TARGET/plain': content => "hello ${facts['demo']}\n" }
+  file { 'TARGET/sourced': source => 'puppet:///modules/demo/sourced', mode => '0600' }
+  file { 'TARGET/tree':
+    ensure  => directory,
+    recurse => true,
+    purge   => true,
+    source  => 'puppet:///modules/demo/tree',
+  }
+  demo_note { 'a note': path => 'TARGET/note' }
+}
+"#;
+
+const FACT: &str = "Facter.add(:demo) { setcode { 'world' } }\n";
+
+/// A type and provider that the agent gets by pluginsync.
+const TYPE: &str = r"
+Puppet::Type.newtype(:demo_note) do
+  newparam(:name, namevar: true)
+  newparam(:path)
+  newproperty(:written) do
+    defaultto :yes
+    newvalue(:yes) { File.write(resource[:path], resource[:name]) }
+    def retrieve
+      File.exist?(resource[:path]) ? :yes : :no
+    end
+  end
+end
+";
+
+fn code(changed: &'static str) -> Vec<(&'static str, &'static str)> {
+    vec![
+        ("manifests/site.pp", MANIFEST),
+        ("modules/demo/lib/facter/demo.rb", FACT),
+        ("modules/demo/lib/puppet/type/demo_note.rb", TYPE),
+        ("modules/demo/facts.d/extra.txt", "extra=1\n"),
+        ("modules/demo/files/sourced", changed),
+        ("modules/demo/files/tree/a", "a\n"),
+        ("modules/demo/files/tree/sub/b", "b\n"),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_of_puppet_7_is_configured_by_this_server_alone() {
+    if !std::path::Path::new(PUPPET).exists() {
+        eprintln!("SKIPPED: there is no {PUPPET}");
+        return;
+    }
+    let site = AgentSite::start("").await;
+    site.deploy('a', &code("first\n"));
+    let agent = site.agent("node1.test");
+    let run = || async {
+        let ran = agent.run(&["agent", "--test"]).await.unwrap();
+        outcome(&ran)
+    };
+
+    let (status, printed) = run().await;
+    assert_eq!(status, Some(2), "{printed}");
+    assert_eq!(site.read("plain"), "hello world\n", "{printed}");
+    assert_eq!(site.read("sourced"), "first\n");
+    assert_eq!(site.read("tree/sub/b"), "b\n");
+    assert_eq!(site.read("note"), "a note");
+
+    let (status, printed) = run().await;
+    assert_eq!(status, Some(0), "{printed}");
+
+    // drift
+    std::fs::write(site.target().join("sourced"), "drift").unwrap();
+    std::fs::write(site.target().join("tree/other"), "other").unwrap();
+    let (status, printed) = run().await;
+    assert_eq!(status, Some(2), "{printed}");
+    assert_eq!(site.read("sourced"), "first\n");
+    assert!(!site.target().join("tree/other").exists());
+
+    // a deployment
+    site.deploy('b', &code("second\n"));
+    let (status, printed) = run().await;
+    assert_eq!(status, Some(2), "{printed}");
+    assert_eq!(site.read("sourced"), "second\n");
+    site.stop().await;
+}

@@ -1,0 +1,86 @@
+//! A server with versions of one environment, and real agents that it alone configures.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use testkit::installation::{Installation, Programs};
+use testkit::peers::PuppetAgent;
+use testkit::service::Service;
+
+/// The server, which is the only one that its agents know.
+pub(crate) struct AgentSite {
+    pub(crate) installation: Installation,
+    server: Service,
+}
+
+impl AgentSite {
+    pub(crate) async fn start(configuration: &str) -> Self {
+        let test = std::env::current_exe().unwrap();
+        let programs = test.parent().unwrap().parent().unwrap().join("tutti");
+        let programs = Programs::beside(programs).unwrap();
+        let installation = Installation::new(programs, configuration).unwrap();
+        let server = installation.server().start().await.unwrap();
+        Self {
+            installation,
+            server,
+        }
+    }
+
+    pub(crate) async fn stop(self) {
+        self.server.stop().await.unwrap();
+    }
+
+    pub(crate) fn agent(&self, certname: &str) -> PuppetAgent {
+        PuppetAgent::new(
+            &self.installation,
+            certname,
+            self.installation.puppet_api_port(),
+        )
+        .unwrap()
+    }
+
+    /// The directory on which the agents work.
+    pub(crate) fn target(&self) -> PathBuf {
+        self.installation.root().join("target")
+    }
+
+    /// Writes a version of `production` and makes it live. `TARGET` in a file stands for the directory on
+    /// which the agents work.
+    pub(crate) fn deploy(&self, digit: char, files: &[(&str, &str)]) -> String {
+        let code = self.installation.code_dir();
+        let signature = String::from(digit).repeat(40);
+        let version = code
+            .join("versions")
+            .join(format!("production_{signature}"));
+        let target = self.target().display().to_string();
+        for (path, text) in files {
+            write(&version.join(path), &text.replace("TARGET", &target));
+        }
+        let live = code.join("environments/production");
+        let new = code.join("environments/.new");
+        std::os::unix::fs::symlink(&version, &new).unwrap();
+        if live.is_dir() && !live.is_symlink() {
+            std::fs::remove_dir_all(&live).unwrap();
+        }
+        std::fs::rename(new, live).unwrap();
+        format!("urn:puppet:code-id:1:{signature};production")
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.target().join(path)).unwrap()
+    }
+}
+
+pub(crate) fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// Exit code and all that was printed.
+pub(crate) fn outcome(output: &Output) -> (Option<i32>, String) {
+    let printed = [&output.stdout[..], &output.stderr[..]].concat();
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&printed).into_owned(),
+    )
+}

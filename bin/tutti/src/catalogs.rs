@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::catalogs::{CatalogSettings, Catalogs, EmbeddedExports, InventoryQueries, PuppetdbExports};
+use agent_catalogs::AgentCatalogs;
 use anyhow::{Context as _, Result};
 use classifier::Classifier;
 use code_settings::R10kSettings;
@@ -71,6 +72,36 @@ pub(crate) fn start(
         puppetdb_queries: Some(Arc::new(queries) as Arc<dyn PuppetdbQueries>),
     };
     Ok(Catalogs::new(settings, code, classifier.clone()))
+}
+
+/// The engine that gives agents their catalogs.
+pub(crate) fn agent_catalogs(
+    catalogs: &Catalogs,
+    inventory: &Inventory,
+    code: &Arc<dyn CodeReader>,
+) -> AgentCatalogs {
+    AgentCatalogs::new(
+        catalogs.clone(),
+        inventory.clone(),
+        Arc::clone(code),
+        program_build(),
+    )
+}
+
+/// This build of the program: another one has another file.
+fn program_build() -> String {
+    use std::os::unix::fs::MetadataExt as _;
+    let version = env!("CARGO_PKG_VERSION");
+    match std::fs::metadata("/proc/self/exe") {
+        Ok(file) => format!(
+            "{version} {} {}.{}",
+            file.size(),
+            file.mtime(),
+            file.mtime_nsec()
+        ),
+        // unknown: unique, so that nothing of another build is used
+        Err(_) => format!("{version} {}", uuid::Uuid::new_v4()),
+    }
 }
 
 /// Files with secrets that the configuration names, and those that r10k's settings name now.

@@ -1,5 +1,6 @@
 //! Code deployments of this server. Main function: [`start`].
 
+use agent_catalogs::AgentCatalogs;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +40,7 @@ pub(crate) struct CodeUsers<'s> {
     pub(crate) inventory: &'s inventory::Inventory,
     /// Compilations, which use code versions.
     pub(crate) catalogs: &'s ::catalogs::Catalogs,
+    pub(crate) agent_catalogs: &'s AgentCatalogs,
 }
 
 /// Starts the code deployments; `None`: the configuration names neither sources nor a staging
@@ -58,6 +60,7 @@ pub(crate) async fn start(
         plans: works.plans.clone(),
         inventory: works.inventory.clone(),
         catalogs: works.catalogs.clone(),
+        agent_catalogs: works.agent_catalogs.clone(),
     });
     let inability = "this server cannot deploy code";
     let begin = move || {
@@ -90,6 +93,7 @@ struct CodeManagerStarter {
     plans: ::plans::Plans,
     inventory: inventory::Inventory,
     catalogs: ::catalogs::Catalogs,
+    agent_catalogs: AgentCatalogs,
 }
 
 impl CodeManagerStarter {
@@ -120,6 +124,7 @@ impl CodeManagerStarter {
             store: store.clone(),
             inventory: self.inventory.clone(),
             catalogs: self.catalogs.clone(),
+            agent_catalogs: self.agent_catalogs.clone(),
             worker_ends: Mutex::new(WorkerEndReceivers {
                 plans: self.plans.watch_ended_plans(),
                 puppet: self.jobs.watch_puppet_ends(),
@@ -192,6 +197,7 @@ struct VersionUsers {
     store: Store,
     inventory: inventory::Inventory,
     catalogs: ::catalogs::Catalogs,
+    agent_catalogs: AgentCatalogs,
     worker_ends: Mutex<WorkerEndReceivers>,
 }
 
@@ -213,7 +219,8 @@ impl VersionsInUse for VersionUsers {
         let of_nodes = self.inventory.code_ids().await;
         let of_nodes = of_nodes.map_err(|error| error.to_string())?;
         let of_catalogs = self.catalogs.versions_in_use();
-        let others = of_nodes.iter().chain(&of_catalogs);
+        let of_agents = self.agent_catalogs.versions_in_use();
+        let others = of_nodes.iter().chain(&of_catalogs).chain(&of_agents);
         let used = of_plans.chain(others.map(String::as_str));
         Ok(used.filter_map(parse_code_version).collect())
     }

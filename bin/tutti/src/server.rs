@@ -157,6 +157,7 @@ struct ServerEngines {
     /// Those that the API uses.
     api: api::ApiState,
     blobs: BlobStore,
+    agent_catalogs: AgentCatalogs,
     recheck: external_directories::RemoteUserCheck,
     ssh: ssh::SshRunner,
 }
@@ -195,6 +196,7 @@ impl ServerEngines {
             &inventory,
             store.clone(),
         )?;
+        let agent_catalogs = crate::catalogs::agent_catalogs(&catalogs, &inventory, &code);
         let fleet = jobs::FleetResolver::new(inventory.clone(), classifier.clone());
         let connections = crate::ssh::connections(config, store.clone()).await?;
         let ssh = crate::ssh::start(config, &fabric, &connections, &blobs);
@@ -232,6 +234,7 @@ impl ServerEngines {
             plans: &plans,
             inventory: &inventory,
             catalogs: &catalogs,
+            agent_catalogs: &agent_catalogs,
         };
         let code_manager = Box::pin(crate::code_manager::start(config, store.clone(), works)).await;
         let scheduler = crate::schedules::start(config, store.clone(), audit.clone())?;
@@ -258,6 +261,7 @@ impl ServerEngines {
         Ok(Self {
             api,
             blobs,
+            agent_catalogs,
             recheck,
             ssh,
         })
@@ -300,11 +304,8 @@ impl ServerEngines {
     fn puppet_api_state(&self, config: &Config) -> puppet_api::PuppetApiState {
         let certificates = self.api.certificates.as_ref();
         let agents = puppet_api::AgentServer {
-            catalogs: AgentCatalogs::new(
-                self.api.catalogs.clone(),
-                self.api.inventory.clone(),
-                Arc::clone(&self.api.code),
-            ),
+            catalogs: self.agent_catalogs.clone(),
+            code: Arc::clone(&self.api.code),
             name: config.certname.clone(),
         };
         puppet_api::PuppetApiState {

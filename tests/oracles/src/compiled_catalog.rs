@@ -111,7 +111,7 @@ pub fn environment_of(root: &Path, has_storeconfigs: bool) -> Result<CompilerEnv
         ruby: Some(workers().clone()),
         storeconfigs: has_storeconfigs,
         shared_units: None,
-        hidden_paths: HiddenPaths::default(),
+        ..CompilerOptions::default()
     }))
 }
 

@@ -16,7 +16,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use environments::{BlobStore, CodeError, CodeReader, EnvironmentName, Sha256};
+use environments::{BlobStore, CodeError, CodeFile, CodeReader, EnvironmentName, Sha256};
 use tokio::io::AsyncReadExt as _;
 use tokio_util::io::ReaderStream;
 
@@ -42,7 +42,7 @@ enum FileRequest {
 }
 
 /// Content to send.
-struct FoundFile {
+pub(crate) struct FoundFile {
     sha256: Sha256,
     size_bytes: u64,
     content: File,
@@ -104,11 +104,7 @@ impl PuppetFileServer {
                 let file = version
                     .file(file.mount, file.module.as_deref(), &file.path)
                     .map_err(code_failure)?;
-                Ok(FoundFile {
-                    sha256: file.sha256,
-                    size_bytes: file.size_bytes,
-                    content: file.content,
-                })
+                Ok(file.into())
             }
         }
     }
@@ -138,8 +134,18 @@ fn missing_file_message(error: &CodeError) -> String {
     }
 }
 
+impl From<CodeFile> for FoundFile {
+    fn from(file: CodeFile) -> Self {
+        Self {
+            sha256: file.sha256,
+            size_bytes: file.size_bytes,
+            content: file.content,
+        }
+    }
+}
+
 impl FoundFile {
-    fn respond(self, headers: &HeaderMap) -> Response {
+    pub(crate) fn respond(self, headers: &HeaderMap) -> Response {
         let etag = format!("\"{}\"", self.sha256);
         if matches_etag(headers, &etag) {
             return (StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response();

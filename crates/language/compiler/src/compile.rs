@@ -11,6 +11,7 @@ use evaluator::{EvalError, EvalResult, EvalUnwind, EvaluationLimits, Evaluator};
 use pcore::Value;
 
 use crate::catalog::{CatalogDocument, CatalogIdentity, ResourceId, ResourceKind};
+use crate::catalog_reads::{CatalogReads, VolatileCause};
 use crate::compilation::Compilation;
 use crate::defaults;
 use crate::environment::CompilerEnvironment;
@@ -54,7 +55,9 @@ fn run(
         ..EvaluationLimits::for_stack(defaults::STACK_BYTES)
     };
     let mut evaluator = Evaluator::new(&compilation, limits, Arc::clone(&environment.parsed));
+    evaluator.record_fact_reads();
     let outcome = compilation.run(&mut evaluator);
+    let facts = evaluator.fact_reads();
     drop(evaluator);
     let mut state = compilation.state.into_inner();
     let others = std::mem::take(&mut state.further_errors);
@@ -76,7 +79,13 @@ fn run(
         code_id: request.code_id.clone(),
         catalog_uuid: request.catalog_uuid.clone(),
     };
+    let of_ruby = state.ruby_calls.has_any().then_some(VolatileCause::Ruby);
+    let reads = CatalogReads {
+        facts,
+        volatile: state.volatile.or(of_ruby),
+    };
     Ok(CompiledCatalog {
+        reads,
         document: CatalogDocument::new(identity, state.catalog),
         logs: state.logs,
         ruby_calls: state.ruby_calls,

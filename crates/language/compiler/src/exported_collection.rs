@@ -9,6 +9,7 @@ use evaluator::{
 };
 
 use crate::catalog::{CatalogResource, ResourceId};
+use crate::catalog_reads::VolatileCause;
 use crate::compilation::Compilation;
 use crate::exports::{ExportSearch, ExportedResource};
 
@@ -23,6 +24,7 @@ impl Compilation<'_> {
         let Some(exports) = &self.request.exports else {
             return Ok(Vec::new());
         };
+        self.state().add_volatile(VolatileCause::Exports);
         let search = ExportSearch {
             certname: &self.request.certname,
             type_name,

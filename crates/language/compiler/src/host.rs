@@ -14,6 +14,7 @@ use pcore::{Hash, PuppetTimestamp, Type, TypeKind, Value};
 use resource_types::Metaparameter;
 
 use crate::catalog::{CatalogResource, ResourceKind};
+use crate::catalog_reads::VolatileCause;
 use crate::compilation::Compilation;
 use crate::functions;
 use crate::names::{definition_name, reference_name, split_reference};
@@ -127,6 +128,7 @@ impl EvaluationHost for Compilation<'_> {
     }
 
     fn now(&self) -> EvalResult<PuppetTimestamp> {
+        self.state().add_volatile(VolatileCause::Clock);
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let nanoseconds = i128::try_from(now.unwrap_or_default().as_nanos()).unwrap_or_default();
         match PuppetTimestamp::from_nanos(nanoseconds) {

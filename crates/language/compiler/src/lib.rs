@@ -10,6 +10,7 @@
 //! manifest does affects another compilation.
 
 mod catalog;
+mod catalog_reads;
 mod catalog_size;
 mod classes;
 mod collector;
@@ -47,6 +48,7 @@ pub use catalog::{
     CatalogDocument, DocumentForm, FileResource, PlainCatalog, PlainConversion, RichValueError,
     StaticFiles,
 };
+pub use catalog_reads::{CatalogReads, VolatileCause};
 pub use compile::compile;
 pub use environment::{CompilerEnvironment, CompilerSource, EnvironmentSettings};
 pub use error::CompileError;

@@ -93,7 +93,7 @@ impl Compilation<'_> {
     }
 
     /// The fact with special characters in its name that a template sees under a plain name.
-    fn fact_with_plain_name(&self, plain: &str) -> Option<&Value> {
+    fn fact_with_plain_name(&self, plain: &str) -> Option<(&Value, &Value)> {
         if !plain.contains('_') {
             return None;
         }
@@ -102,12 +102,12 @@ impl Compilation<'_> {
             name.as_str()
                 .is_some_and(|name| name != plain && plain_name(name) == plain)
         });
-        found.next().map(|(_, value)| value)
+        found.next()
     }
 }
 
 /// A variable's name with `_` for each character other than letters, digits and `_`.
-fn plain_name(name: &str) -> String {
+pub(crate) fn plain_name(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() { c } else { '_' };
     name.chars().map(plain).collect()
 }
@@ -156,7 +156,11 @@ impl RubyScope for NativeScope<'_, '_, '_> {
         let found = self.evaluator.variable_in(&self.scope, name);
         let found = found.transpose().map_err(failed)?;
         Ok(found
-            .or_else(|| self.compilation.fact_with_plain_name(name).cloned())
+            .or_else(|| {
+                let (name, value) = self.compilation.fact_with_plain_name(name)?;
+                self.evaluator.record_variable_read(name.as_str()?);
+                Some(value.clone())
+            })
             .filter(|value| !value.is_undef()))
     }
 

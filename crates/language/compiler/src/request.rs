@@ -6,7 +6,9 @@ use std::sync::Arc;
 use evaluator::{LogLevel, Manifest, SourceLocation};
 use pcore::{Hash, Value};
 
-use crate::{CatalogDocument, CompileInterrupt, ExportedResources, PuppetdbQueries, RubyCalls};
+use crate::{
+    CatalogDocument, CatalogReads, CompileInterrupt, ExportedResources, PuppetdbQueries, RubyCalls,
+};
 
 /// The node for which a catalog is compiled.
 #[derive(Clone, Default)]
@@ -74,6 +76,8 @@ pub struct ClassifiedClass {
 #[derive(Debug)]
 pub struct CompiledCatalog {
     pub document: CatalogDocument,
+    /// What the catalog depends on besides environment and request.
+    pub reads: CatalogReads,
     pub logs: Vec<CompileLog>,
     /// Code in Ruby that the compilation called.
     pub ruby_calls: RubyCalls,

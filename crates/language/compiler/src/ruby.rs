@@ -91,6 +91,12 @@ pub struct RubyCalls {
 }
 
 impl RubyCalls {
+    /// True if code in Ruby was called.
+    #[must_use]
+    pub fn has_any(&self) -> bool {
+        !self.by_name.is_empty()
+    }
+
     pub(crate) fn add(&mut self, name: &str, time: Duration) {
         let entry = self.by_name.entry(name.to_owned()).or_default();
         entry.0 += 1;

@@ -4,6 +4,7 @@
 //! scope of the Ruby code that passed it.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use evaluator::function::CallArguments;
@@ -15,6 +16,7 @@ use pcore::{Hash, Value};
 
 use crate::compilation::Compilation;
 use crate::functions::create_from_hash;
+use crate::native_calls::plain_name;
 use crate::ruby::{
     BlockArity, ErbSource, RubyCaller, RubyCode, RubyCodeBlock, RubyDataCall, RubyFunctionKind,
 };
@@ -184,31 +186,29 @@ struct CompilationCaller<'c, 'e, 'h> {
     location: SourceLocation,
 }
 
+/// Variables that have a value, as a hash.
+fn set_variables(variables: Vec<(Arc<str>, Value)>) -> Hash {
+    let set = variables.into_iter();
+    set.filter(|(_, value)| !value.is_undef())
+        .map(|(name, value)| (Value::Str(name), value))
+        .collect()
+}
+
 impl RubyCaller for CompilationCaller<'_, '_, '_> {
     fn variable(&mut self, name: &str) -> EvalResult<Option<Value>> {
         self.evaluator.variable_in(&self.scope, name).transpose()
     }
 
     fn variables(&mut self, names: Option<&[String]>) -> EvalResult<Hash> {
-        let all = self.evaluator.variables_in(&self.scope);
-        let wanted = |name: &str| {
-            let plain: String = name
-                .chars()
-                .map(|c| {
-                    if c.is_alphanumeric() || c == '_' {
-                        c
-                    } else {
-                        '_'
-                    }
-                })
-                .collect();
-            names.is_none_or(|names| names.contains(&plain))
+        let Some(names) = names else {
+            return Ok(set_variables(self.evaluator.variables_in(&self.scope)));
         };
-        Ok(all
-            .into_iter()
-            .filter(|(name, value)| !value.is_undef() && wanted(name))
-            .map(|(name, value)| (Value::Str(name), value))
-            .collect())
+        for name in names {
+            self.evaluator.record_variable_read(name);
+        }
+        let is_wanted = |name: &str| names.contains(&plain_name(name));
+        let wanted = self.evaluator.wanted_variables_in(&self.scope, is_wanted);
+        Ok(set_variables(wanted))
     }
 
     fn has_function(&mut self, name: &str) -> bool {

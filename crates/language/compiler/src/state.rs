@@ -10,6 +10,7 @@ use evaluator::{
 use pcore::{FastHashMap, FastHashSet, FastIndexMap};
 
 use crate::catalog::{Catalog, CatalogResource, ResourceId, ResourceKind, ResourceSource};
+use crate::catalog_reads::VolatileCause;
 use crate::collector::Collector;
 use crate::defaults;
 use crate::environment::{ClassDefinition, DefinedType, ManifestDefinitions};
@@ -61,6 +62,8 @@ pub(crate) struct CompileState {
     pub(crate) logs: Vec<CompileLog>,
     pub(crate) ruby_calls: RubyCalls,
     pub(crate) further_errors: Vec<String>,
+    /// First source of data that changes without notice.
+    pub(crate) volatile: Option<VolatileCause>,
 }
 
 /// Class[main], the first resource that manifests may add to. Stage[main] and Class[Settings] come
@@ -68,6 +71,11 @@ pub(crate) struct CompileState {
 pub(crate) const MAIN: ResourceId = ResourceId(2);
 
 impl CompileState {
+    /// Records that the catalog depends on data that change without notice.
+    pub(crate) fn add_volatile(&mut self, cause: VolatileCause) {
+        self.volatile.get_or_insert(cause);
+    }
+
     pub(crate) fn new() -> Self {
         let top = CompileScope {
             parent: None,
@@ -106,6 +114,7 @@ impl CompileState {
             logs: Vec::new(),
             ruby_calls: RubyCalls::default(),
             further_errors: Vec::new(),
+            volatile: None,
         }
     }
 

@@ -15,6 +15,7 @@ use crate::catalog_code::{
     CollectorNode, NodeBlock, RelationshipNode, ResourceDefaultsNode, ResourceNode,
     ResourceOverrideNode,
 };
+use crate::fact_reads::FACTS;
 
 use crate::error::SourceLocation;
 
@@ -183,6 +184,13 @@ pub(crate) struct VariableNode {
     pub(crate) slots: Box<[VariableSlot]>,
     /// Set if the read is in the default of a parameter and reads another parameter of that list.
     pub(crate) default_of: Option<ParameterDefault>,
+}
+
+impl VariableNode {
+    /// True for `$facts` of the top scope, a name that no other variable may have.
+    pub(crate) fn is_all_facts(&self) -> bool {
+        self.slots.is_empty() && matches!(&*self.name, FACTS | "::facts")
+    }
 }
 
 /// Position of a variable: number of frames outwards, and index in that frame.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use pcore::{FastHashMap, Value};
 
 use crate::code::LoweredUnit;
+use crate::fact_reads::FactReadRecorder;
 
 /// The variables of one call of a function, a block, a plan.
 #[derive(Debug)]
@@ -238,10 +239,17 @@ fn scope_of(parent: Option<&Rc<VariableFrame>>) -> CatalogScopeId {
 #[derive(Debug, Default)]
 pub(crate) struct GlobalVariables {
     variables: RefCell<FastHashMap<Arc<str>, Value>>,
+    pub(crate) fact_reads: FactReadRecorder,
 }
 
 impl GlobalVariables {
     pub(crate) fn get(&self, name: &str) -> Option<Value> {
+        self.fact_reads.record_variable(name);
+        self.get_unrecorded(name)
+    }
+
+    /// The value of a variable for a caller that records what it reads of it.
+    pub(crate) fn get_unrecorded(&self, name: &str) -> Option<Value> {
         self.variables.borrow().get(name).cloned()
     }
 

@@ -22,6 +22,7 @@ mod code_map;
 pub mod defaults;
 mod error;
 mod evaluator;
+mod fact_reads;
 mod frame;
 pub mod function;
 mod functions;
@@ -64,6 +65,7 @@ pub use evaluator::{
     BranchSeed, BuiltInVariables, CatalogBody, Evaluator, LoadedPlan, Manifest, ManifestClass,
     ManifestDefinedType, ManifestNode, VariableScope,
 };
+pub use fact_reads::FactReads;
 pub use frame::CatalogScopeId;
 pub use host::{
     ApplyBlock, CodeModule, CodeOwner, CodeReadError, CodeSource, EvaluationHost, ForeignDataCall,

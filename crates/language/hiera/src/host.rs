@@ -1,6 +1,7 @@
 //! The interface through which a lookup accesses files, variables and functions: [`LookupHost`].
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pcore::{Hash, Value};
 
@@ -27,6 +28,13 @@ pub trait LookupHost {
     /// The value of a variable by its name without `$`, in the scope of the code that performs the
     /// lookup; `None` if there is none.
     fn variable(&mut self, name: &str) -> Result<Option<Value>, HostError>;
+
+    /// The value of the longest part of a path into the facts that exists, and the number of its names.
+    /// `None`: the variable `facts` has to be read as a whole.
+    fn fact_at(&mut self, path: &[Arc<str>]) -> Option<(Value, usize)> {
+        let _ = path;
+        None
+    }
 
     /// True if it is an error when data refer to an undefined variable.
     fn strict_variables(&self) -> bool {

@@ -7,6 +7,7 @@ use pcore::{Hash, Value};
 
 use crate::defaults::MAX_INTERPOLATED_BYTES;
 use crate::explain::{ExplainStep, plain_text};
+use crate::hierarchy_input::FACTS;
 use crate::key;
 use crate::lookup_run::LookupRun;
 use crate::{Error, LookupSession};
@@ -148,6 +149,9 @@ impl LookupSession {
             .split_first()
             .ok_or_else(|| Error::data(format!("Syntax error in string: {subject}")))?;
         let root = plain_text(root);
+        if let Some(value) = fact_value(run, &root, below) {
+            return Ok(value);
+        }
         let value = run.explain_within(
             || ExplainStep::Scope("Global Scope".to_owned()),
             |run| {
@@ -176,6 +180,21 @@ impl LookupSession {
         }
         Ok(key::dig(run, name, below, value)?.unwrap_or_default())
     }
+}
+
+/// The value of `facts.a.b`, of which only that part is read; `None` for another variable, and for a path
+/// that is not one of names in hashes.
+fn fact_value(run: &mut LookupRun<'_>, root: &str, below: &[Value]) -> Option<Value> {
+    if root.trim_start_matches("::") != FACTS || run.overrides.get_str(root).is_some() {
+        return None;
+    }
+    let names = below.iter().map(|segment| match segment {
+        Value::Str(name) => Some(Arc::clone(name)),
+        _ => None,
+    });
+    let names: Vec<Arc<str>> = names.collect::<Option<_>>()?;
+    let (value, walked) = run.fact_at(&names)?;
+    (walked == names.len()).then_some(value)
 }
 
 enum InterpolatedValue {

@@ -6,6 +6,7 @@ use pcore::{Hash, Value};
 
 use crate::config::{ConfigLayer, HieraConfig};
 use crate::explain::ExplainStep;
+use crate::hierarchy_input::HierarchyInput;
 use crate::key::LookupKey;
 use crate::location::{DataLocation, DataSource, ResolvedEntry};
 use crate::lookup_run::LookupRun;
@@ -26,7 +27,7 @@ struct ResolvedHierarchies {
     main: Vec<ResolvedEntry>,
     default: Vec<ResolvedEntry>,
     /// Variables that were used to build the hierarchies, with their values.
-    depends_on: Vec<(String, Option<Value>)>,
+    depends_on: Vec<HierarchyInput>,
 }
 
 /// Identifies a layer of a session.
@@ -121,8 +122,14 @@ impl LookupSession {
         };
         if let Some(resolved) = &layer.resolved {
             let mut same = true;
-            for (name, value) in &resolved.depends_on {
-                same &= run.host.variable(name)? == *value;
+            for input in &resolved.depends_on {
+                same &= match input {
+                    HierarchyInput::Variable(name, value) => run.host.variable(name)? == *value,
+                    HierarchyInput::Fact(path, value) => {
+                        let found = run.host.fact_at(path);
+                        found.is_some_and(|(found, _)| found == *value)
+                    }
+                };
             }
             if same {
                 return Ok(resolved.clone());

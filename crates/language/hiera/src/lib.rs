@@ -16,6 +16,7 @@ mod error;
 mod explain;
 mod explain_data;
 mod glob;
+mod hierarchy_input;
 mod host;
 mod interpolate;
 mod key;

@@ -1,8 +1,11 @@
 //! The state of one running lookup: [`LookupRun`].
 
+use std::sync::Arc;
+
 use pcore::{Hash, Value};
 
 use crate::explain::{ExplainStep, LookupExplainer};
+use crate::hierarchy_input::{FACTS, HierarchyInput};
 use crate::lookup_trail::LookupTrail;
 use crate::{Error, LookupHost};
 
@@ -18,7 +21,7 @@ pub(crate) struct LookupRun<'a> {
     /// The current variable of an entry with `mapped_paths`.
     pub(crate) mapped: Option<(String, Value)>,
     /// Variables on which the hierarchy depends, recorded while it is built.
-    pub(crate) depends_on: Option<Vec<(String, Option<Value>)>>,
+    pub(crate) depends_on: Option<Vec<HierarchyInput>>,
 }
 
 impl<'a> LookupRun<'a> {
@@ -110,10 +113,24 @@ impl<'a> LookupRun<'a> {
         }
         let value = self.host.variable(name)?;
         if let Some(depends_on) = &mut self.depends_on
-            && !depends_on.iter().any(|(known, _)| known == name)
+            && !depends_on.iter().any(|it| it.is_variable(name))
         {
-            depends_on.push((name.to_owned(), value.clone()));
+            depends_on.push(HierarchyInput::Variable(name.to_owned(), value.clone()));
         }
         Ok(value)
+    }
+
+    /// The value of the longest part of a path into the facts, as from
+    /// [`LookupHost::fact_at`](crate::LookupHost::fact_at); `None` if the whole variable is needed.
+    pub(crate) fn fact_at(&mut self, path: &[Arc<str>]) -> Option<(Value, usize)> {
+        let is_mapped = self.mapped.as_ref().is_some_and(|(name, _)| name == FACTS);
+        if is_mapped || self.is_explained || path.is_empty() {
+            return None;
+        }
+        let (value, walked) = self.host.fact_at(path)?;
+        if let Some(depends_on) = &mut self.depends_on {
+            depends_on.push(HierarchyInput::Fact(path.to_vec(), value.clone()));
+        }
+        Some((value, walked))
     }
 }

@@ -159,6 +159,14 @@ impl LookupHost for EvaluatorLookupHost<'_, '_> {
         value.map_err(|unwind| self.keep_interrupt(*unwind))
     }
 
+    fn fact_at(&mut self, path: &[Arc<str>]) -> Option<(Value, usize)> {
+        // a preview has facts that are not known yet, and follows them as a whole
+        match self.evaluator.host().unknowns() {
+            Some(_) => None,
+            None => self.evaluator.fact_at(path),
+        }
+    }
+
     fn strict_variables(&self) -> bool {
         self.lookup.strict_variables
     }

@@ -12,19 +12,21 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use catalogs::{
-    CatalogError, CatalogNode, Catalogs, CompileCaller, CompileOrigin, CompilePriority,
-    OpenEnvironment,
+    CatalogCompiler, CatalogError, CatalogNode, Catalogs, CompileCaller, CompileOrigin,
+    CompilePriority, KeptCatalog, OpenEnvironment, are_unchanged,
 };
 use classifier::NodeFacts;
-use compiler::{CatalogDocument, DocumentForm, RichValueError};
-use environments::{CodeReader, CodeVersion, EnvironmentName};
+use compiler::{CatalogDocument, CatalogReads, DocumentForm, RichValueError};
+use environments::{CodeFile, CodeReader, CodeVersion, EnvironmentName, FileMount, Sha256};
 use inventory::{Inventory, NodeRecord, trusted_facts};
 use jiff::Timestamp;
 use pcp::Certname;
 use serde_json::{Map, Value as Json, json};
 
+use crate::catalog_id::{CatalogInputs, FactPaths};
+use crate::kept_catalogs::{CatalogReuse, KeptCatalogs};
 use crate::static_files::{StaticContents, StaticFileError, inline_files};
-use crate::{AgentCatalogError, ChecksumType};
+use crate::{AgentCatalogError, CatalogId, ChecksumType, KeptAgentCatalog};
 
 /// Gives catalogs to agents. Clones share everything.
 #[derive(Debug, Clone)]
@@ -37,6 +39,8 @@ struct AgentCatalogsInner {
     catalogs: Catalogs,
     inventory: Inventory,
     code: Arc<dyn CodeReader>,
+    kept: KeptCatalogs,
+    build: String,
 }
 
 /// A node that requests something, as its certificate names it.
@@ -92,14 +96,22 @@ impl AgentIdentity {
 }
 
 impl AgentCatalogs {
-    /// Creates the engine.
+    /// Creates the engine. `build` names this build of the program: catalogs of another one are not used
+    /// again.
     #[must_use]
-    pub fn new(catalogs: Catalogs, inventory: Inventory, code: Arc<dyn CodeReader>) -> Self {
+    pub fn new(
+        catalogs: Catalogs,
+        inventory: Inventory,
+        code: Arc<dyn CodeReader>,
+        build: String,
+    ) -> Self {
         Self {
             inner: Arc::new(AgentCatalogsInner {
                 catalogs,
                 inventory,
                 code,
+                kept: KeptCatalogs::default(),
+                build,
             }),
         }
     }
@@ -136,27 +148,160 @@ impl AgentCatalogs {
         if request.checks_environment && environment != request.environment {
             return Ok(empty_catalog(certname, environment));
         }
+        let chosen = self.inner.catalogs.compiler_of(certname, &environment);
+        if chosen.compiler == CatalogCompiler::Puppetserver {
+            return Err(AgentCatalogError::OfPuppetserver {
+                certname: certname.clone(),
+                reason: chosen.reason,
+            });
+        }
+        let node = node.without_reported_facts();
         let opened = self.inner.catalogs.environment(&environment, None).await?;
-        let version = self.static_version(&request, &opened).await?;
+        if let Some(current) = self.current_catalog(&request, &node, &opened).await? {
+            return Ok(AgentCatalog {
+                environment,
+                code_id: opened.code_id.clone(),
+                body: current.body.clone(),
+                compile_time: None,
+            });
+        }
+        self.compile(&request, &node, opened, kept).await
+    }
+
+    /// The last catalog of a node, if a compilation would give the same now.
+    async fn current_catalog(
+        &self,
+        request: &AgentCatalogRequest,
+        node: &CatalogNode,
+        opened: &OpenEnvironment,
+    ) -> Result<Option<Arc<KeptAgentCatalog>>, AgentCatalogError> {
+        let Some(newest) = self.inner.kept.newest(node.certname()) else {
+            return Ok(None);
+        };
+        let (Some(reuse), Some(code_id)) = (&newest.reuse, &opened.code_id) else {
+            return Ok(None);
+        };
+        let inputs = self.inputs(request, node, opened, code_id);
+        if CatalogId::new(&inputs, &reuse.fact_paths) != reuse.catalog_id {
+            return Ok(None);
+        }
+        let examined = Arc::clone(&newest);
+        let examining = tokio::task::spawn_blocking(move || {
+            let reuse = examined.reuse.as_ref();
+            reuse.is_some_and(|reuse| are_unchanged(&reuse.outside_files))
+        });
+        let is_current = examining.await.map_err(io::Error::from);
+        let is_current = is_current.map_err(AgentCatalogError::Thread)?;
+        Ok(is_current.then_some(newest))
+    }
+
+    async fn compile(
+        &self,
+        request: &AgentCatalogRequest,
+        node: &CatalogNode,
+        opened: Arc<OpenEnvironment>,
+        kept: Option<KeptCatalog>,
+    ) -> Result<AgentCatalog, AgentCatalogError> {
+        let certname = node.certname();
+        let version = self.static_version(request, &opened).await?;
         let origin = CompileOrigin {
             caller: CompileCaller::Client(certname.to_string()),
             priority: CompilePriority::Foreground,
         };
         let write = document_writer(version, request.form);
-        let code_id = opened.code_id.clone();
-        let node = node.without_reported_facts();
-        let compiling = self
-            .inner
-            .catalogs
-            .compile_node(&node, opened, &origin, kept, write);
+        let (catalogs, environment) = (&self.inner.catalogs, Arc::clone(&opened));
+        let compiling = catalogs.compile_node(node, environment, &origin, kept, write);
         let compiled = compiling.await?;
-        let (text, _contents) = compiled.catalog?;
+        let (text, contents) = compiled.catalog?;
+        let body = Bytes::from(text);
+        if let Some(code_id) = &opened.code_id {
+            let catalog = KeptAgentCatalog {
+                environment: opened.environment.clone(),
+                code_id: code_id.clone(),
+                body: body.clone(),
+                contents,
+                compiled_at: Timestamp::now(),
+                compile_time: compiled.took,
+                reuse: self.reuse(request, node, &opened, &compiled.reads),
+            };
+            self.inner.kept.keep(certname, catalog);
+        }
         Ok(AgentCatalog {
-            environment,
-            code_id,
-            body: Bytes::from(text),
+            environment: opened.environment.clone(),
+            code_id: opened.code_id.clone(),
+            body,
             compile_time: Some(compiled.took),
         })
+    }
+
+    /// What decides whether a new catalog may be given again; `None` if it may not.
+    fn reuse(
+        &self,
+        request: &AgentCatalogRequest,
+        node: &CatalogNode,
+        opened: &OpenEnvironment,
+        reads: &CatalogReads,
+    ) -> Option<CatalogReuse> {
+        if reads.volatile.is_some() {
+            return None;
+        }
+        let inputs = self.inputs(request, node, opened, opened.code_id.as_ref()?);
+        let fact_paths: FactPaths = reads.facts.paths.iter().cloned().collect();
+        Some(CatalogReuse {
+            catalog_id: CatalogId::new(&inputs, &fact_paths),
+            fact_paths,
+            outside_files: opened.outside_files.states()?,
+        })
+    }
+
+    fn inputs<'i>(
+        &'i self,
+        request: &AgentCatalogRequest,
+        node: &'i CatalogNode,
+        opened: &'i OpenEnvironment,
+        code_id: &'i str,
+    ) -> CatalogInputs<'i> {
+        CatalogInputs {
+            build: &self.inner.build,
+            node,
+            environment: opened.environment.as_str(),
+            code_id,
+            server_facts: self.inner.catalogs.server_facts(),
+            form: request.form,
+            static_files: request.static_files,
+        }
+    }
+
+    /// Opens a content that one of the last catalogs of a node names; `None` if none does.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has another content now.
+    pub async fn content(
+        &self,
+        certname: &Certname,
+        sha256: Sha256,
+    ) -> Result<Option<CodeFile>, AgentCatalogError> {
+        let Some((catalog, content)) = self.inner.kept.content(certname, &sha256) else {
+            return Ok(None);
+        };
+        let code = Arc::clone(&self.inner.code);
+        let opening = tokio::task::spawn_blocking(move || {
+            let version = code.version_of(&catalog.environment, Some(&catalog.code_id))?;
+            version.file(FileMount::Modules, Some(&content.module), &content.path)
+        });
+        let opened = opening.await.map_err(io::Error::from);
+        let file = opened.map_err(AgentCatalogError::Thread)?;
+        let file = file.map_err(CatalogError::Code)?;
+        match file.sha256 == sha256 {
+            true => Ok(Some(file)),
+            false => Err(AgentCatalogError::ContentChanged { sha256 }),
+        }
+    }
+
+    /// Code ids of versions whose files agents may still request.
+    #[must_use]
+    pub fn versions_in_use(&self) -> Vec<String> {
+        self.inner.kept.code_ids()
     }
 
     /// The facts of a request, which are recorded, or those that are known.

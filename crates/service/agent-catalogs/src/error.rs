@@ -3,6 +3,7 @@
 use std::io;
 
 use catalogs::CatalogError;
+use environments::Sha256;
 use inventory::QueryError;
 use pcp::Certname;
 
@@ -17,11 +18,21 @@ pub enum AgentCatalogError {
     StaticFile(#[from] StaticFileError),
     #[error("{certname} sent no facts with its request, and none before")]
     NoFacts { certname: Certname },
+    /// The configuration chooses a puppetserver for the node.
+    #[error(
+        "the catalogs of {certname} are compiled by a puppetserver ({reason}); point its agent to that server"
+    )]
+    OfPuppetserver { certname: Certname, reason: String },
     #[error("the facts of {certname} cannot be read")]
     FactSource {
         certname: Certname,
         source: QueryError,
     },
+    #[error(
+        "the content {sha256} is not on this server any more, because files of a version were changed; run the \
+         agent again"
+    )]
+    ContentChanged { sha256: Sha256 },
     #[error("a thread of this server ended unexpectedly")]
     Thread(#[source] io::Error),
 }

@@ -4,18 +4,22 @@
 //! contents by hash. Invariant: all that one catalog names belongs to one version of the code.
 
 mod agent_catalogs;
+mod catalog_id;
 mod checksum;
 pub mod defaults;
 mod error;
 mod ignored_names;
+mod kept_catalogs;
 mod metadata_document;
 mod static_files;
 
 pub use agent_catalogs::{
     AgentCatalog, AgentCatalogRequest, AgentCatalogs, AgentFacts, AgentIdentity,
 };
+pub use catalog_id::CatalogId;
 pub use checksum::{ChecksumType, UnknownChecksumType};
 pub use error::AgentCatalogError;
 pub use ignored_names::IgnoredNames;
+pub use kept_catalogs::KeptAgentCatalog;
 pub use metadata_document::MetadataDocument;
 pub use static_files::{BY_HASH, StaticContent, StaticContents, StaticFileError, inline_files};

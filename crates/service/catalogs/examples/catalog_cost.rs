@@ -107,6 +107,7 @@ fn measure(
         storeconfigs: false,
         shared_units: None,
         hidden_paths: HiddenPaths::default(),
+        ..CompilerOptions::default()
     });
     let (resources, mut ruby_calls) = compile(&environment, &request)?;
     let cold = since.elapsed();

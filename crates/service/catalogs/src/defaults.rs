@@ -5,6 +5,10 @@ use std::time::Duration;
 /// Bytes of one file. Manifests and data in the field have at most 1 MB; a file is read as a whole.
 pub const FILE_BYTES_MAX: u64 = 64 << 20;
 
+/// Files outside of a version whose states are compared, among them all of the shared modules. Each takes a
+/// microsecond for each catalog; shared modules have some hundred files.
+pub const OUTSIDE_FILES_MAX: usize = 20_000;
+
 /// Depth of directories below the manifest directory of an environment.
 pub const MANIFEST_DEPTH_MAX: usize = 32;
 

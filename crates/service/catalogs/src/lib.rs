@@ -20,11 +20,12 @@ pub use engine::{
     CatalogCompiler, CatalogError, CatalogNode, CatalogRequest, CatalogSettings, Catalogs,
     ChosenCompiler, CodeImpactRequest, CompileCaller, CompileOrigin, CompilePriority,
     CompileQueueFull, CompiledNode, CompilerChoices, ImpactVersion, KeptCatalog, NodeImpact,
-    NodeMessage, OpenEnvironment, WrittenCatalog,
+    NodeInputs, NodeMessage, OpenEnvironment, WrittenCatalog,
 };
 pub use environment::{
     CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles, EnvironmentOnDisk,
-    EnvironmentReadError, module_directories,
+    EnvironmentReadError, OutsideFileState, OutsideFileStates, OutsideFiles, are_unchanged,
+    module_directories,
 };
 pub use exports::{
     EmbeddedExports, InventoryQueries, KeepExportsError, KeepTurn, KeptExports, PuppetdbExports,

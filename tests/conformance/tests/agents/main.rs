@@ -72,8 +72,13 @@ async fn an_agent_of_puppet_7_is_configured_by_this_server_alone() {
     assert_eq!(site.read("tree/sub/b"), "b\n");
     assert_eq!(site.read("note"), "a note");
 
+    let compiled = site.compiled_catalogs();
+    assert_eq!(compiled, 1, "{printed}");
+
+    // facts that the code does not read change with every run
     let (status, printed) = run().await;
     assert_eq!(status, Some(0), "{printed}");
+    assert_eq!(site.compiled_catalogs(), 1, "{printed}");
 
     // drift
     std::fs::write(site.target().join("sourced"), "drift").unwrap();
@@ -82,11 +87,13 @@ async fn an_agent_of_puppet_7_is_configured_by_this_server_alone() {
     assert_eq!(status, Some(2), "{printed}");
     assert_eq!(site.read("sourced"), "first\n");
     assert!(!site.target().join("tree/other").exists());
+    assert_eq!(site.compiled_catalogs(), 1, "{printed}");
 
     // a deployment
     site.deploy('b', &code("second\n"));
     let (status, printed) = run().await;
     assert_eq!(status, Some(2), "{printed}");
     assert_eq!(site.read("sourced"), "second\n");
+    assert_eq!(site.compiled_catalogs(), 2, "{printed}");
     site.stop().await;
 }

@@ -66,6 +66,11 @@ impl AgentSite {
         format!("urn:puppet:code-id:1:{signature};production")
     }
 
+    /// Number of catalogs that the server compiled for agents.
+    pub(crate) fn compiled_catalogs(&self) -> usize {
+        self.server.log_text().matches("catalog compiled").count()
+    }
+
     pub(crate) fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.target().join(path)).unwrap()
     }

@@ -137,6 +137,7 @@ impl LocalCompiler {
             storeconfigs: puppetdb.is_some(),
             shared_units: None,
             hidden_paths: HiddenPaths::default(),
+            ..CompilerOptions::default()
         };
         Ok(Self {
             environment: on_disk.into_compiler(options),

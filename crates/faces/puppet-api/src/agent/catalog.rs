@@ -31,7 +31,7 @@ pub(super) async fn get(
     params: QueryParams,
     headers: HeaderMap,
 ) -> Result<Response, PuppetApiFailure> {
-    respond(server, &certname, &caller, params, &headers).await
+    Box::pin(respond(server, &certname, &caller, params, &headers)).await
 }
 
 pub(super) async fn post(
@@ -46,7 +46,7 @@ pub(super) async fn post(
     caller.require_own(&certname)?;
     let mut form = read_form(body).await?;
     form.extend(params);
-    respond(server, &certname, &caller, form, &headers).await
+    Box::pin(respond(server, &certname, &caller, form, &headers)).await
 }
 
 async fn read_form(body: Bytes) -> Result<QueryParams, PuppetApiFailure> {
@@ -115,12 +115,15 @@ fn negotiate(headers: &HeaderMap) -> Result<(DocumentForm, &'static str), Puppet
     }
 }
 
-fn catalog_failure(error: AgentCatalogError) -> PuppetApiFailure {
+pub(super) fn catalog_failure(error: AgentCatalogError) -> PuppetApiFailure {
     let message = chain(&error);
     match error {
         AgentCatalogError::NoFacts { .. } => PuppetApiFailure::bad_request(message),
-        AgentCatalogError::StaticFile(_) => PuppetApiFailure::server_error(message),
+        AgentCatalogError::StaticFile(_) | AgentCatalogError::OfPuppetserver { .. } => {
+            PuppetApiFailure::server_error(message)
+        }
         AgentCatalogError::FactSource { .. } => PuppetApiFailure::busy(message, BUSY_RETRY),
+        AgentCatalogError::ContentChanged { .. } => PuppetApiFailure::not_found(message),
         AgentCatalogError::Thread(_) => PuppetApiFailure::internal(&error),
         AgentCatalogError::Catalog(error) => engine_failure(error),
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! GET, POST /puppet/v3/catalog/{certname}   module [catalog]
 //! GET       /puppet/v3/node/{certname}      module [node]
+//! GET       /puppet/v3/static_file_content  module [static_content]
 //! ```
 //!
 //! Invariant: a node gets only its own catalog and its own data, whatever the request says.
@@ -10,11 +11,15 @@
 mod catalog;
 mod catalog_form;
 mod node;
+mod static_content;
+
+use std::sync::Arc;
 
 use agent_catalogs::{AgentCatalogs, AgentIdentity};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::get;
+use environments::CodeReader;
 
 use crate::defaults::CATALOG_BODY_BYTES;
 use crate::failure::PuppetApiFailure;
@@ -24,6 +29,7 @@ use crate::peer::PuppetApiCaller;
 #[derive(Debug, Clone)]
 pub struct AgentServer {
     pub catalogs: AgentCatalogs,
+    pub code: Arc<dyn CodeReader>,
     /// Name of this server, which agents log as that of the compiler.
     pub name: String,
 }
@@ -35,6 +41,10 @@ pub(crate) fn router(server: AgentServer) -> Router {
             get(catalog::get).post(catalog::post),
         )
         .route("/puppet/v3/node/{certname}", get(node::get))
+        .route(
+            "/puppet/v3/static_file_content/{*path}",
+            get(static_content::get),
+        )
         .layer(DefaultBodyLimit::max(CATALOG_BODY_BYTES))
         .with_state(server)
 }

@@ -8,6 +8,7 @@ use evaluator::{EvalError, EvalResult, EvalUnwind, Evaluator, raise};
 use pcore::Value;
 use serde_json::Value as Json;
 
+use crate::catalog_reads::VolatileCause;
 use crate::compilation::Compilation;
 
 /// The function, with its arguments.
@@ -32,6 +33,9 @@ pub(crate) fn puppetdb_query(
         Ok(query) => query,
         Err(error) => return raise(error.to_string()),
     };
+    compilation
+        .state()
+        .add_volatile(VolatileCause::PuppetdbQuery);
     let rows = match source.rows(&query, compilation.request.interrupt.as_ref()) {
         Ok(rows) => Json::Array(rows),
         Err(error) => {

@@ -15,6 +15,7 @@ use crate::block::CodeBlock;
 use crate::budget::{EvaluationBudget, EvaluationLimits, StackBudget};
 use crate::code::{DefinitionCode, LoweredUnit};
 use crate::error::{EvalError, EvalResult, raise};
+use crate::fact_reads::{self, FACTS, FactReads};
 use crate::frame::{GlobalVariables, VariableFrame};
 use crate::function;
 use crate::host::EvaluationHost;
@@ -199,6 +200,33 @@ impl Evaluator<'_> {
         self.shared.globals.get(name)
     }
 
+    /// Starts to record what is read of the facts.
+    pub fn record_fact_reads(&self) {
+        self.shared.globals.fact_reads.start();
+    }
+
+    /// What was read of the facts since [`record_fact_reads`](Self::record_fact_reads).
+    #[must_use]
+    pub fn fact_reads(&self) -> FactReads {
+        self.shared.globals.fact_reads.reads()
+    }
+
+    /// Records that something depends on all facts.
+    pub fn record_all_facts(&self) {
+        self.shared.globals.fact_reads.record_path(&[]);
+    }
+
+    /// The value of the longest part of a path into the facts that exists, and the number of its names;
+    /// `None` if there are no facts in the top scope. Only that part counts as read.
+    #[must_use]
+    pub fn fact_at(&self, path: &[Arc<str>]) -> Option<(Value, usize)> {
+        let globals = &self.shared.globals;
+        let facts = globals.get_unrecorded(FACTS)?;
+        let (value, walked) = fact_reads::walk(&facts, path);
+        globals.fact_reads.record_path(&path[..walked]);
+        Some((value, walked))
+    }
+
     /// Evaluates a program in the top scope and returns the value of its last expression.
     pub fn evaluate(&mut self, text: &str, file: Option<&str>) -> EvalResult {
         let unit = parse::text_unit(
@@ -309,17 +337,34 @@ impl Evaluator<'_> {
     /// All variables that a scope sees without a namespace, those of inner scopes first.
     #[must_use]
     pub fn variables_in(&self, scope: &VariableScope) -> Vec<(Arc<str>, Value)> {
+        self.record_all_facts();
+        self.wanted_variables_in(scope, |_| true)
+    }
+
+    /// The same variables, as far as their names are wanted. Those that are missing count as read by the
+    /// caller, who knows their names.
+    #[must_use]
+    pub fn wanted_variables_in(
+        &self,
+        scope: &VariableScope,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Vec<(Arc<str>, Value)> {
         let mut variables = scope.variables();
+        variables.retain(|(name, _)| is_wanted(name));
         let own: std::collections::HashSet<Arc<str>> =
             variables.iter().map(|(name, _)| Arc::clone(name)).collect();
-        for name in self.shared.globals.names() {
-            if let Some(value) = self.shared.globals.get(&name)
-                && !own.contains(&name)
-            {
+        let wanted = self.shared.globals.names().into_iter();
+        for name in wanted.filter(|name| is_wanted(name) && !own.contains(name)) {
+            if let Some(value) = self.shared.globals.get(&name) {
                 variables.push((name, value));
             }
         }
         variables
+    }
+
+    /// Records that something depends on a variable of the top scope, which may be missing.
+    pub fn record_variable_read(&self, name: &str) {
+        self.shared.globals.fact_reads.record_variable(name);
     }
 
     /// Parses a type expression. `local_types` are additional aliases: name and type expression.

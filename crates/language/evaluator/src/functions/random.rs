@@ -1,5 +1,7 @@
 //! `fqdn_rand`: a pseudo-random number that is always the same for a node.
 
+use std::sync::Arc;
+
 use md5::{Digest, Md5};
 use pcore::Value;
 
@@ -23,15 +25,7 @@ fn fqdn_rand(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResu
         Value::Float(max) => *max as i64,
         other => leading_integer(&ruby::to_s(other)),
     };
-    let facts = match evaluator.global("facts") {
-        Some(facts) => facts,
-        None => match evaluator.host().variable("facts") {
-            Some(facts) => facts?,
-            None => return raise("undefined method `dig' for nil:NilClass"),
-        },
-    };
-    let path = [Value::from("networking"), Value::from("fqdn")];
-    let name = ruby::to_s(&super::collections::walk_path(&facts, &path)?);
+    let name = ruby::to_s(&fully_qualified_name(evaluator)?);
     let name = if call.get(2).is_truthy() {
         name.to_lowercase()
     } else {
@@ -45,6 +39,24 @@ fn fqdn_rand(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResu
         )),
         _ => raise(format!("invalid argument - {max}")),
     }
+}
+
+/// The fact `networking.fqdn`.
+fn fully_qualified_name(evaluator: &Evaluator<'_>) -> EvalResult {
+    let names = ["networking", "fqdn"];
+    if let Some((name, walked)) = evaluator.fact_at(&names.map(Arc::from))
+        && walked == names.len()
+    {
+        return Ok(name);
+    }
+    let facts = match evaluator.global("facts") {
+        Some(facts) => facts,
+        None => match evaluator.host().variable("facts") {
+            Some(facts) => facts?,
+            None => return raise("undefined method `dig' for nil:NilClass"),
+        },
+    };
+    super::collections::walk_path(&facts, &names.map(Value::from))
 }
 
 /// Reads the leading integer of a string, as Ruby's `to_i` does.

@@ -1,9 +1,12 @@
 //! Access to variables and nested values by text: `getvar`, `get`, `defined`.
 
+use std::sync::Arc;
+
 use pcore::{TypeKind, Value};
 
 use crate::Evaluator;
 use crate::error::{EvalResult, EvalUnwind, raise};
+use crate::fact_reads::FACTS;
 use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional, some};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
@@ -75,6 +78,12 @@ fn getvar(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult 
             ));
         }
     };
+    if let Some(value) = fact_of_path(evaluator, name, path) {
+        return match value {
+            Value::Undef => Ok(call.get(1).clone()),
+            value => Ok(value),
+        };
+    }
     match evaluator.lookup_variable(call.cx, name) {
         Some(value) => {
             let value = value?;
@@ -82,6 +91,24 @@ fn getvar(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult 
         }
         None => Ok(call.get(1).clone()),
     }
+}
+
+/// The value of `facts.a.b`, of which only that part counts as read; `None` for another variable, and for a
+/// path that is not one of names in hashes.
+fn fact_of_path(evaluator: &Evaluator<'_>, name: &str, path: &str) -> Option<Value> {
+    if name.trim_start_matches("::") != FACTS || path.is_empty() {
+        return None;
+    }
+    let names = segments(path)
+        .ok()?
+        .into_iter()
+        .map(|segment| match segment {
+            Value::Str(name) => Some(name),
+            _ => None,
+        });
+    let names: Vec<Arc<str>> = names.collect::<Option<_>>()?;
+    let (value, walked) = evaluator.fact_at(&names)?;
+    (walked == names.len()).then_some(value)
 }
 
 /// Follows a dotted path into a value; returns `default` if something on it does not exist.

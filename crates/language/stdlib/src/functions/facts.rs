@@ -1,5 +1,7 @@
 //! Facts: `fact`, `os_version_gte`, `has_interface_with`, `has_ip_address`, `has_ip_network`.
 
+use std::sync::Arc;
+
 use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
 use evaluator::{EvalResult, Evaluator, LogLevel, raise};
 use pcore::Value;
@@ -71,6 +73,13 @@ pub(super) fn facts(evaluator: &Evaluator<'_>) -> EvalResult {
 
 /// A fact by its path; undef if it is missing.
 pub(super) fn known_fact(evaluator: &Evaluator<'_>, path: &[&str]) -> EvalResult {
+    let names: Vec<Arc<str>> = path.iter().map(|name| Arc::from(*name)).collect();
+    if let Some((value, walked)) = evaluator.fact_at(&names) {
+        return Ok(match walked == names.len() {
+            true => value,
+            false => Value::Undef,
+        });
+    }
     let mut here = facts(evaluator)?;
     for name in path {
         let next = here.as_hash().and_then(|it| it.get_str(name)).cloned();
@@ -123,6 +132,12 @@ fn join_with_dots(names: &[String]) -> String {
 fn fact(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let wanted = call.text(0);
     let names = names(&wanted);
+    let path: Vec<Arc<str>> = names.iter().map(|name| Arc::from(name.as_str())).collect();
+    if let Some((value, walked)) = evaluator.fact_at(&path)
+        && walked == path.len()
+    {
+        return Ok(value);
+    }
     let mut here = facts(evaluator)?;
     for (walked, name) in names.iter().enumerate() {
         let warn = |what: &str| {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use compiler::{
-    CatalogDocument, CompileInterrupt, CompileLog, CompileRequest, DocumentForm, RichValueError,
-    RubyCalls,
+    CatalogDocument, CatalogReads, CompileInterrupt, CompileLog, CompileRequest, DocumentForm,
+    RichValueError, RubyCalls,
 };
 use environments::EnvironmentName;
 use evaluator::LogLevel;
@@ -47,6 +47,8 @@ pub struct CompiledNode {
 #[derive(Debug)]
 pub struct WrittenCatalog<T> {
     pub catalog: T,
+    /// What the catalog depends on besides its node and environment.
+    pub reads: CatalogReads,
     /// Messages of the manifests and of the compiler.
     pub logs: Vec<CompileLog>,
     pub ruby_calls: RubyCalls,
@@ -139,6 +141,7 @@ impl Catalogs {
         }
         Ok(WrittenCatalog {
             catalog,
+            reads: compiled.reads,
             logs: compiled.logs,
             ruby_calls: compiled.ruby_calls,
             waited: compiled.waited,
@@ -242,9 +245,10 @@ impl Catalogs {
                 code_id: code_id.clone(),
             });
         }
-        let (catalog, logs, ruby_calls) = compiled?;
+        let (catalog, reads, logs, ruby_calls) = compiled?;
         Ok(WrittenCatalog {
             catalog,
+            reads,
             logs,
             ruby_calls,
             waited,
@@ -366,7 +370,7 @@ impl Catalogs {
     }
 }
 
-type CatalogOfThread<T> = (T, Vec<CompileLog>, RubyCalls);
+type CatalogOfThread<T> = (T, CatalogReads, Vec<CompileLog>, RubyCalls);
 
 /// Compiles on the current thread, and frees the slot at the end.
 fn compile_in_slot<T>(
@@ -383,7 +387,7 @@ fn compile_in_slot<T>(
         certname: request.certname.clone(),
         cause: error.to_string(),
     })?;
-    Ok((written, compiled.logs, compiled.ruby_calls))
+    Ok((written, compiled.reads, compiled.logs, compiled.ruby_calls))
 }
 
 fn seconds_of_epoch() -> i64 {

@@ -1,13 +1,15 @@
 //! Environments that are ready to compile, one for each code version: [`EnvironmentCache`].
 //!
-//! Invariants: a version is opened once while it is used, so all its compilations share what was
-//! read; an environment without versions is opened for each request, because its files may change.
+//! Invariants: a version is opened once while it is used and nothing outside of it changes, so all its
+//! compilations share what was read; an environment without versions is opened for each request, because its files may change.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compiler::CompilerEnvironment;
 use environments::EnvironmentName;
+
+use crate::environment::{OutsideFiles, are_unchanged};
 
 /// An open environment. Its version's directory is in use as long as this exists.
 #[derive(Debug)]
@@ -19,9 +21,17 @@ pub struct OpenEnvironment {
     /// True if `environment.conf` names a program for the version of catalogs.
     pub(super) has_config_version: bool,
     pub compiler: CompilerEnvironment,
+    /// Files outside of the version that compilations read.
+    pub outside_files: Arc<OutsideFiles>,
 }
 
 impl OpenEnvironment {
+    /// True if nothing that was read outside of the version has changed since.
+    fn is_current(&self) -> bool {
+        let states = self.outside_files.states();
+        states.is_some_and(|states| are_unchanged(&states))
+    }
+
     /// True if the directory is still there. A version is removed by renaming its directory, so an
     /// environment that is present now was complete until now.
     pub(super) fn is_present(&self) -> bool {
@@ -47,7 +57,13 @@ impl EnvironmentCache {
 
     /// The environment of a version, if it is open.
     pub(super) fn get(&self, directory: &Path) -> Option<Arc<OpenEnvironment>> {
-        take(&mut self.lock(), directory)
+        let found = take(&mut self.lock(), directory)?;
+        // without the lock, because files are examined
+        if found.is_current() {
+            return Some(found);
+        }
+        self.lock().retain(|open| !Arc::ptr_eq(open, &found));
+        None
     }
 
     /// Keeps an environment, and returns the one to use: another thread may have opened the same.
@@ -116,6 +132,7 @@ mod tests {
             directory: directory.to_owned(),
             has_config_version: false,
             compiler: on_disk.into_compiler(CompilerOptions::default()),
+            outside_files: Arc::default(),
         }
     }
 

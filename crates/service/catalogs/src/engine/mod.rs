@@ -42,7 +42,7 @@ use crate::defaults::{
     COMPILES_WAITING_OF_CALLER_MAX, FACTS_WAITING_BYTES_MAX, FACTS_WAITING_BYTES_OF_CALLER_MAX,
     OPEN_VERSIONS_MAX, PLAN_COMPILES_PER_SLOT,
 };
-use crate::environment::{CompilerOptions, EnvironmentOnDisk, module_directories};
+use crate::environment::{CompilerOptions, EnvironmentOnDisk, OutsideFiles, module_directories};
 use crate::exports::EmbeddedExports;
 use crate::shadow::PuppetserverCatalogs;
 
@@ -51,7 +51,7 @@ pub use self::compiler_choice::{CatalogCompiler, ChosenCompiler, CompilerChoices
 pub use self::environment_cache::OpenEnvironment;
 pub use self::error::CatalogError;
 pub use self::impact::{CodeImpactRequest, ImpactVersion, NodeImpact};
-pub use self::node_data::CatalogNode;
+pub use self::node_data::{CatalogNode, NodeInputs};
 pub use self::queue::{CompileCaller, CompileOrigin, CompilePriority, CompileQueueFull};
 
 /// Settings of the engine.
@@ -263,6 +263,12 @@ impl Catalogs {
         CatalogNode::classify(&self.inner.classifier, facts)
     }
 
+    /// The variable `$server_facts` of all catalogs, without the environment.
+    #[must_use]
+    pub fn server_facts(&self) -> &Hash {
+        &self.inner.settings.server_facts
+    }
+
     /// The compiler of a node in an environment, as the configuration chooses it.
     #[must_use]
     pub fn compiler_of(
@@ -375,6 +381,7 @@ impl CatalogsInner {
             source,
         })?;
         let code_id = version.code_id().map(str::to_owned);
+        let outside_files = OutsideFiles::new(&root, &modulepath, &settings.hiera_config);
         let on_disk = EnvironmentOnDisk {
             name: environment.to_string(),
             root: root.clone(),
@@ -389,12 +396,14 @@ impl CatalogsInner {
             storeconfigs: settings.exports.is_some(),
             shared_units: Some(Arc::clone(&self.shared_units)),
             hidden_paths: settings.hidden_paths.clone(),
+            outside_files: Arc::clone(&outside_files),
         };
         Ok(OpenEnvironment {
             environment,
             code_id,
             directory: root,
             has_config_version,
+            outside_files,
             compiler: on_disk.into_compiler(options),
         })
     }

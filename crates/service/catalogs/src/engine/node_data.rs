@@ -84,6 +84,23 @@ impl CatalogNode {
         &self.certname
     }
 
+    /// All that a catalog depends on of the node, except its facts: classification and trusted data.
+    #[must_use]
+    pub fn classification(&self) -> NodeInputs<'_> {
+        NodeInputs {
+            trusted: &self.trusted,
+            classes: &self.classes,
+            config_data: &self.config_data,
+            parameters: &self.parameters,
+        }
+    }
+
+    /// The facts as a compilation sees them, with those that agents add.
+    #[must_use]
+    pub fn facts(&self) -> &Hash {
+        &self.facts
+    }
+
     /// The environment of the node, or Puppet's default.
     pub(super) fn environment_or_default(&self) -> Result<EnvironmentName, CatalogError> {
         match &self.environment {
@@ -132,6 +149,15 @@ impl CatalogNode {
             certname: known.certname,
         })
     }
+}
+
+/// Classification and trusted data of a node.
+#[derive(Debug, Clone, Copy)]
+pub struct NodeInputs<'n> {
+    pub trusted: &'n Hash,
+    pub classes: &'n [ClassifiedClass],
+    pub config_data: &'n Hash,
+    pub parameters: &'n Hash,
 }
 
 /// The data of all classes by `CLASS::PARAMETER`.

@@ -9,7 +9,7 @@ use evaluator::SharedUnits;
 use lookup::HieraSettings;
 use ruby_workers::{HiddenPaths, RubyEnvironment, RubyWorkers};
 
-use super::{EnvironmentFiles, EnvironmentOnDisk};
+use super::{EnvironmentFiles, EnvironmentOnDisk, OutsideFiles};
 use crate::ruby::RubyWorkerProvider;
 
 /// Options for the compilations of an environment.
@@ -25,6 +25,8 @@ pub struct CompilerOptions {
     pub shared_units: Option<Arc<SharedUnits>>,
     /// Files of the server that no path of the environment may lead to.
     pub hidden_paths: HiddenPaths,
+    /// Takes note of the files that are read outside of the environment.
+    pub outside_files: Arc<OutsideFiles>,
 }
 
 impl EnvironmentOnDisk {
@@ -37,6 +39,7 @@ impl EnvironmentOnDisk {
             storeconfigs,
             shared_units,
             hidden_paths,
+            outside_files,
         } = options;
         let ruby = ruby.map(|workers| {
             let environment = RubyEnvironment {
@@ -63,7 +66,7 @@ impl EnvironmentOnDisk {
         };
         CompilerEnvironment::new(
             settings,
-            Box::new(EnvironmentFiles::new(self, hidden_paths)),
+            Box::new(EnvironmentFiles::new(self, hidden_paths).noting(outside_files)),
         )
     }
 }

@@ -10,8 +10,8 @@ use lookup::{DirectoryEntry, FileIdentity, HostError, LookupFiles};
 use ruby_workers::HiddenPaths;
 use zeroize::Zeroizing;
 
-use super::EnvironmentOnDisk;
 use super::text_file::{EnvironmentReadError, read_unless_hidden};
+use super::{EnvironmentOnDisk, OutsideFiles};
 
 const NANOSECONDS: i128 = 1_000_000_000;
 
@@ -20,6 +20,7 @@ const NANOSECONDS: i128 = 1_000_000_000;
 pub struct EnvironmentFiles {
     pub(super) environment: EnvironmentOnDisk,
     hidden_paths: HiddenPaths,
+    outside_files: Arc<OutsideFiles>,
 }
 
 impl EnvironmentFiles {
@@ -29,12 +30,28 @@ impl EnvironmentFiles {
         Self {
             environment,
             hidden_paths,
+            outside_files: Arc::default(),
+        }
+    }
+
+    /// Notes the files that are read outside of the environment.
+    pub(super) fn noting(self, outside_files: Arc<OutsideFiles>) -> Self {
+        Self {
+            outside_files,
+            ..self
         }
     }
 
     /// Reads a text file that code or a setting of the environment names.
     pub(super) fn read_text(&self, path: &Path) -> Result<String, EnvironmentReadError> {
-        read_unless_hidden(path, |real| self.hides(real))
+        let text = read_unless_hidden(path, |real| {
+            self.outside_files.note(real);
+            self.hides(real)
+        });
+        if text.is_err() {
+            self.outside_files.note(path);
+        }
+        text
     }
 
     fn hides(&self, real: &Path) -> bool {
@@ -50,6 +67,7 @@ impl EnvironmentFiles {
 
 impl LookupFiles for EnvironmentFiles {
     fn identity(&self, path: &Path) -> Option<FileIdentity> {
+        self.outside_files.note(path);
         let metadata = std::fs::metadata(path).ok()?;
         let seconds = i128::from(metadata.ctime());
         Some(FileIdentity {
@@ -66,6 +84,7 @@ impl LookupFiles for EnvironmentFiles {
     }
 
     fn entries(&self, directory: &Path) -> Vec<DirectoryEntry> {
+        self.outside_files.note(directory);
         if directory.canonicalize().is_ok_and(|real| self.hides(&real)) {
             return Vec::new();
         }

@@ -4,6 +4,7 @@ mod compiler_environment;
 mod config_version;
 mod files;
 mod on_disk;
+mod outside_files;
 mod site_manifests;
 mod text_file;
 
@@ -11,4 +12,5 @@ pub use compiler_environment::CompilerOptions;
 pub use config_version::{ConfigVersion, ConfigVersionError};
 pub use files::EnvironmentFiles;
 pub use on_disk::{EnvironmentOnDisk, module_directories};
+pub use outside_files::{OutsideFileState, OutsideFileStates, OutsideFiles, are_unchanged};
 pub use text_file::EnvironmentReadError;

@@ -1,0 +1,41 @@
+//! What a compilation depends on besides its environment and request: [`CatalogReads`].
+//!
+//! Invariant: a catalog without a [`VolatileCause`] is the same for the same environment and request, as
+//! long as the facts that it read have the same values.
+
+use evaluator::FactReads;
+
+/// What a compilation read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CatalogReads {
+    pub facts: FactReads,
+    /// Reason that another compilation may give another catalog although nothing changed; `None` if there
+    /// is none.
+    pub volatile: Option<VolatileCause>,
+}
+
+/// A source of data that changes without notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum VolatileCause {
+    /// The time of day was read.
+    Clock,
+    /// Exported resources of other nodes were collected.
+    Exports,
+    /// PuppetDB was queried.
+    PuppetdbQuery,
+    /// Code in Ruby ran, which may read anything.
+    Ruby,
+}
+
+impl VolatileCause {
+    /// The cause in a sentence that begins with "it".
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Clock => "it reads the time",
+            Self::Exports => "it collects exported resources",
+            Self::PuppetdbQuery => "it queries PuppetDB",
+            Self::Ruby => "it runs code in Ruby",
+        }
+    }
+}

@@ -11,7 +11,7 @@ use compiler::{
     PlainConversion,
 };
 use pcore::{Hash, Value};
-use ruby_workers::{HiddenPaths, RubyWorkerSettings, RubyWorkers};
+use ruby_workers::{RubyWorkerSettings, RubyWorkers};
 use serde_json::{Map, Value as Json, json};
 
 use crate::catalog_cases::{CatalogAnswer, CatalogCase, CatalogNode, with_fixed_paths};

@@ -39,7 +39,7 @@ pub struct FileMetadata {
     pub relative_path: String,
     /// Path on the server's disk.
     pub path: PathBuf,
-    /// Permission bits.
+    /// Permission bits of the file, or of the target of a link that is followed.
     pub mode: u32,
     /// Time of the last change of the inode, in seconds of the epoch.
     pub changed_seconds: i64,

@@ -234,7 +234,7 @@ impl AgentCatalogs {
         })
     }
 
-    /// What decides whether a new catalog may be given again; `None` if it may not.
+    /// The condition under which a new catalog may be given again; `None` if it may not.
     fn reuse(
         &self,
         request: &AgentCatalogRequest,

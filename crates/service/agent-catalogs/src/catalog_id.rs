@@ -20,7 +20,7 @@ use crate::ChecksumType;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CatalogId(String);
 
-/// What a catalog is compiled from, except the facts.
+/// Everything that a catalog is compiled from, except the facts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CatalogInputs<'i> {
     /// The build of this program: another one may compile otherwise.
@@ -68,7 +68,7 @@ impl CatalogId {
         Self(hasher.finish())
     }
 
-    /// The digits.
+    /// The identity as 64 hexadecimal digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

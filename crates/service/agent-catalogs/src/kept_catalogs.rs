@@ -30,11 +30,11 @@ pub struct KeptAgentCatalog {
     /// Time at which it was compiled.
     pub compiled_at: Timestamp,
     pub compile_time: Duration,
-    /// What decides whether it may be given again; `None` if it may not.
+    /// The condition under which it may be given again; `None` if it may not.
     pub(crate) reuse: Option<CatalogReuse>,
 }
 
-/// What a kept catalog depends on.
+/// Everything on which a kept catalog depends.
 #[derive(Debug)]
 pub(crate) struct CatalogReuse {
     pub(crate) catalog_id: CatalogId,

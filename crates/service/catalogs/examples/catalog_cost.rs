@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use catalogs::{CompilerOptions, EnvironmentOnDisk};
 use compiler::{CompileRequest, CompilerEnvironment, DocumentForm, RubyCalls};
 use pcore::{Hash, Value};
-use ruby_workers::{HiddenPaths, RubyWorkerSettings, RubyWorkers};
+use ruby_workers::{RubyWorkerSettings, RubyWorkers};
 
 /// The allocator of the server.
 #[global_allocator]
@@ -106,7 +106,6 @@ fn measure(
         ruby: Some(RubyWorkers::new(RubyWorkerSettings::default())),
         storeconfigs: false,
         shared_units: None,
-        hidden_paths: HiddenPaths::default(),
         ..CompilerOptions::default()
     });
     let (resources, mut ruby_calls) = compile(&environment, &request)?;

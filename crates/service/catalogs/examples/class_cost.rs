@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use catalogs::{CompilerOptions, EnvironmentOnDisk};
 use compiler::{CompileRequest, CompilerEnvironment, DocumentForm, RubyCalls};
 use pcore::{Hash, Value};
-use ruby_workers::{HiddenPaths, RubyWorkerSettings, RubyWorkers};
+use ruby_workers::{RubyWorkerSettings, RubyWorkers};
 use serde_json::{Value as Json, json};
 
 /// The allocator of the server.
@@ -118,9 +118,7 @@ fn open_environment(directory: &Path, modules: &Path) -> Result<CompilerEnvironm
     Ok(on_disk.into_compiler(CompilerOptions {
         version: "1".to_owned(),
         ruby: Some(RubyWorkers::new(RubyWorkerSettings::default())),
-        storeconfigs: false,
-        shared_units: None,
-        hidden_paths: HiddenPaths::default(),
+        ..CompilerOptions::default()
     }))
 }
 

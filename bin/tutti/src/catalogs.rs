@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::catalogs::{CatalogSettings, Catalogs, EmbeddedExports, InventoryQueries, PuppetdbExports};
+use ::run_reports::RunReports;
 use agent_catalogs::AgentCatalogs;
 use anyhow::{Context as _, Result};
 use classifier::Classifier;
@@ -78,11 +79,13 @@ pub(crate) fn start(
 pub(crate) fn agent_catalogs(
     catalogs: &Catalogs,
     inventory: &Inventory,
+    run_reports: &RunReports,
     code: &Arc<dyn CodeReader>,
 ) -> AgentCatalogs {
     AgentCatalogs::new(
         catalogs.clone(),
         inventory.clone(),
+        run_reports.clone(),
         Arc::clone(code),
         program_build(),
     )

@@ -196,7 +196,8 @@ impl ServerEngines {
             &inventory,
             store.clone(),
         )?;
-        let agent_catalogs = crate::catalogs::agent_catalogs(&catalogs, &inventory, &code);
+        let agent_catalogs =
+            crate::catalogs::agent_catalogs(&catalogs, &inventory, &run_reports, &code);
         let fleet = jobs::FleetResolver::new(inventory.clone(), classifier.clone());
         let connections = crate::ssh::connections(config, store.clone()).await?;
         let ssh = crate::ssh::start(config, &fabric, &connections, &blobs);

@@ -73,6 +73,9 @@ pub const SUBMISSION_RETRY: Duration = Duration::from_secs(30);
 /// twice, as agents send them, a quote takes five bytes and a letter beyond ASCII up to fifteen.
 pub const CATALOG_BODY_BYTES: usize = 16 * 1024 * 1024;
 
+/// Longest id of a run or a job in bytes: a UUID has 36, and the number of a job up to 20.
+pub const ID_BYTES_MAX: usize = 128;
+
 /// Time after which an agent that found the compiler busy should retry: the waiting compilations are done
 /// by then.
 pub const BUSY_RETRY: Duration = Duration::from_secs(30);

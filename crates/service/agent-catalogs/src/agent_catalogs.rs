@@ -18,9 +18,11 @@ use catalogs::{
 use classifier::NodeFacts;
 use compiler::{CatalogDocument, CatalogReads, DocumentForm, RichValueError};
 use environments::{CodeFile, CodeReader, CodeVersion, EnvironmentName, FileMount, Sha256};
+use error_causes::chain;
 use inventory::{Inventory, NodeRecord, trusted_facts};
 use jiff::Timestamp;
 use pcp::Certname;
+use run_reports::{ForwardedCatalog, RunReports};
 use serde_json::{Map, Value as Json, json};
 
 use crate::catalog_id::{CatalogInputs, FactPaths};
@@ -38,6 +40,7 @@ pub struct AgentCatalogs {
 struct AgentCatalogsInner {
     catalogs: Catalogs,
     inventory: Inventory,
+    run_reports: RunReports,
     code: Arc<dyn CodeReader>,
     kept: KeptCatalogs,
     build: String,
@@ -64,6 +67,10 @@ pub struct AgentCatalogRequest {
     /// Checksum type for the files of a static catalog; `None` for a catalog that is not static.
     pub static_files: Option<ChecksumType>,
     pub form: DocumentForm,
+    /// Puppet's id of the run; `None` if the agent sent none.
+    pub transaction_uuid: Option<String>,
+    /// The job that started the run; `None` if no job did.
+    pub job_id: Option<String>,
 }
 
 /// The facts of a node.
@@ -102,6 +109,7 @@ impl AgentCatalogs {
     pub fn new(
         catalogs: Catalogs,
         inventory: Inventory,
+        run_reports: RunReports,
         code: Arc<dyn CodeReader>,
         build: String,
     ) -> Self {
@@ -109,6 +117,7 @@ impl AgentCatalogs {
             inner: Arc::new(AgentCatalogsInner {
                 catalogs,
                 inventory,
+                run_reports,
                 code,
                 kept: KeptCatalogs::default(),
                 build,
@@ -214,6 +223,7 @@ impl AgentCatalogs {
         let compiled = compiling.await?;
         let (text, contents) = compiled.catalog?;
         let body = Bytes::from(text);
+        self.forward(request, &body).await;
         if let Some(code_id) = &opened.code_id {
             let catalog = KeptAgentCatalog {
                 environment: opened.environment.clone(),
@@ -232,6 +242,27 @@ impl AgentCatalogs {
             body,
             compile_time: Some(compiled.took),
         })
+    }
+
+    /// Forwards a new catalog to PuppetDB, if there is one.
+    async fn forward(&self, request: &AgentCatalogRequest, body: &Bytes) {
+        if !self.inner.run_reports.forwards() {
+            return;
+        }
+        let certname = &request.agent.certname;
+        let Ok(document) = serde_json::from_slice(body) else {
+            return;
+        };
+        let catalog = ForwardedCatalog {
+            certname: certname.clone(),
+            document,
+            transaction_uuid: request.transaction_uuid.clone(),
+            job_id: request.job_id.clone(),
+        };
+        if let Err(error) = self.inner.run_reports.record_catalog(catalog).await {
+            let error = chain(&error);
+            tracing::warn!(%certname, error, "the catalog of a node is not forwarded to PuppetDB");
+        }
     }
 
     /// The condition under which a new catalog may be given again; `None` if it may not.
@@ -323,8 +354,9 @@ impl AgentCatalogs {
             timestamp: facts.timestamp,
         };
         // a node is configured even if the database is full
-        if let Err(error) = self.inner.inventory.record_facts(certname, record).await {
-            tracing::warn!(%certname, %error, "the facts of a node are not recorded");
+        if let Err(error) = self.inner.run_reports.record_facts(certname, record).await {
+            let error = chain(&error);
+            tracing::warn!(%certname, error, "the facts of a node are not recorded");
         }
         Ok(facts.values.clone())
     }

@@ -73,6 +73,8 @@ async fn respond(
         facts: form.facts,
         static_files: form.static_files,
         form: form_of_values,
+        transaction_uuid: form.transaction_uuid,
+        job_id: form.job_id,
     };
     let compiling = server.catalogs.catalog(request);
     let catalog = compiling.await.map_err(catalog_failure)?;

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
+use crate::defaults::ID_BYTES_MAX;
 use crate::failure::PuppetApiFailure;
 use crate::query::QueryParams;
 
@@ -23,6 +24,9 @@ pub(super) struct CatalogForm {
     pub(super) facts: Option<AgentFacts>,
     /// Checksum type of a static catalog; `None` if the agent wants none.
     pub(super) static_files: Option<ChecksumType>,
+    pub(super) transaction_uuid: Option<String>,
+    /// The job that started the run; `None` if no job did.
+    pub(super) job_id: Option<String>,
 }
 
 /// The facts as agents write them.
@@ -54,7 +58,24 @@ impl CatalogForm {
             checks_environment: params.flag("check_environment")?,
             facts,
             static_files,
+            transaction_uuid: short_text(&params, "transaction_uuid")?,
+            // agents send `job_uuid`, and the API document of Puppet has `job_id`
+            job_id: match short_text(&params, "job_uuid")? {
+                Some(job_id) => Some(job_id),
+                None => short_text(&params, "job_id")?,
+            },
         })
+    }
+}
+
+/// The text of a parameter that names a run or a job; `None` if it is absent or empty.
+fn short_text(params: &QueryParams, name: &str) -> Result<Option<String>, PuppetApiFailure> {
+    let text = params.get(name)?.filter(|text| !text.is_empty());
+    match text.is_some_and(|text| text.len() > ID_BYTES_MAX) {
+        true => Err(PuppetApiFailure::bad_request(format!(
+            "the parameter {name} is longer than {ID_BYTES_MAX} bytes"
+        ))),
+        false => Ok(text.map(str::to_owned)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pcore::{Binary, Value};
 
 use super::{EvalContext, Evaluator};
-use crate::code::{LoweredNode, NodeId, NodeKind};
+use crate::code::{LoweredNode, NodeId};
 use crate::error::{EvalError, EvalResult, EvalUnwind};
 use crate::{label, numbers};
 
@@ -43,26 +43,6 @@ impl Evaluator<'_> {
             return Ok(self.unknown_of(&all).unwrap_or_default());
         }
         self.access_value(cx, node, left_id, &left, keys, values)
-    }
-
-    /// The value of `$facts['a']['b']`, of which only that part counts as read; `None` for any other
-    /// expression, and if the value is not that of a name in a hash.
-    fn fact_access(&self, cx: EvalContext<'_>, left: NodeId, keys: &[NodeId]) -> Option<Value> {
-        let mut path = vec![constant_name(cx, keys)?];
-        let mut here = left;
-        loop {
-            match &cx.unit.node(here).kind {
-                NodeKind::Access { left, keys } => {
-                    path.push(constant_name(cx, keys)?);
-                    here = *left;
-                }
-                NodeKind::Variable(variable) if variable.is_all_facts() => break,
-                _ => return None,
-            }
-        }
-        path.reverse();
-        let (value, walked) = self.fact_at(&path)?;
-        (walked == path.len()).then_some(value)
     }
 
     fn unfold_keys(&mut self, cx: EvalContext<'_>, keys: &[NodeId]) -> EvalResult<Vec<Value>> {
@@ -267,15 +247,6 @@ impl Evaluator<'_> {
             "BAD_STRING_SLICE_KEY_TYPE",
             text,
         ))
-    }
-}
-
-/// The key if it is one text that the code has as such.
-fn constant_name(cx: EvalContext<'_>, keys: &[NodeId]) -> Option<Arc<str>> {
-    let [key] = keys else { return None };
-    match &cx.unit.node(*key).kind {
-        NodeKind::Const(Value::Str(name)) => Some(Arc::clone(name)),
-        _ => None,
     }
 }
 

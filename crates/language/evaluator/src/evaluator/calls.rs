@@ -71,6 +71,9 @@ impl Evaluator<'_> {
         method: &MethodNode,
     ) -> EvalResult {
         let call = &method.call;
+        if let Some(fact) = self.fact_method(cx, method)? {
+            return Ok(fact);
+        }
         let receiver = self.eval(cx, method.receiver)?;
         let given = match receiver {
             Value::Object(_) | Value::Uri(_) => match self.object_method(cx, &receiver, call)? {

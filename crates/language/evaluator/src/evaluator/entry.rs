@@ -227,6 +227,13 @@ impl Evaluator<'_> {
         Some((value, walked))
     }
 
+    /// The value at a path into the facts, all of which exists but the last name; `None` for another path.
+    #[must_use]
+    pub fn whole_fact_at(&self, path: &[Arc<str>]) -> Option<Value> {
+        let (value, walked) = self.fact_at(path)?;
+        (walked == path.len()).then_some(value)
+    }
+
     /// Evaluates a program in the top scope and returns the value of its last expression.
     pub fn evaluate(&mut self, text: &str, file: Option<&str>) -> EvalResult {
         let unit = parse::text_unit(

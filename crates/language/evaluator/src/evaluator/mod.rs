@@ -18,6 +18,7 @@ mod compare;
 mod conditionals;
 mod entry;
 mod errors;
+mod fact_access;
 mod manifest_bodies;
 mod operators;
 mod relationships;

@@ -28,6 +28,8 @@ mod types;
 mod variables;
 mod versions;
 
+pub(crate) use self::variables::names_of_path;
+
 pub(crate) use self::docs::DOCS;
 use crate::function::FunctionSpec;
 

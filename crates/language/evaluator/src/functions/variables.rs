@@ -99,16 +99,17 @@ fn fact_of_path(evaluator: &Evaluator<'_>, name: &str, path: &str) -> Option<Val
     if name.trim_start_matches("::") != FACTS || path.is_empty() {
         return None;
     }
-    let names = segments(path)
-        .ok()?
-        .into_iter()
-        .map(|segment| match segment {
-            Value::Str(name) => Some(name),
-            _ => None,
-        });
-    let names: Vec<Arc<str>> = names.collect::<Option<_>>()?;
-    let (value, walked) = evaluator.fact_at(&names)?;
-    (walked == names.len()).then_some(value)
+    evaluator.whole_fact_at(&names_of_path(path)?)
+}
+
+/// A dotted path as names; `None` if a part of it is an index.
+pub(crate) fn names_of_path(path: &str) -> Option<Vec<Arc<str>>> {
+    let segments = segments(path).ok()?.into_iter();
+    let names = segments.map(|segment| match segment {
+        Value::Str(name) => Some(name),
+        _ => None,
+    });
+    names.collect()
 }
 
 /// Follows a dotted path into a value; returns `default` if something on it does not exist.
@@ -142,7 +143,7 @@ fn navigate(
 }
 
 /// Splits a path such as `a.0.'b.c'` into keys; whole numbers are indices.
-pub(super) fn segments(path: &str) -> EvalResult<Vec<Value>> {
+pub(crate) fn segments(path: &str) -> EvalResult<Vec<Value>> {
     let mut segments = Vec::new();
     let mut rest = path;
     loop {

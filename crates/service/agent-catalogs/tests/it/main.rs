@@ -1,0 +1,6 @@
+//! Catalogs for agents: the engine over a real database and code on disk.
+#![cfg(test)]
+
+mod site;
+mod staleness;
+mod static_files;

@@ -7,8 +7,8 @@ use std::time::Duration;
 pub const BACKLOG: u32 = 4_096;
 
 /// Half-open connections of one listener. Beside a descriptor and the kernel's socket, one costs at
-/// most 16 KB, which `cargo xtask bench fairness` measures. 4,096 × 16 KB = 64 MB at the very
-/// worst.
+/// most 16 KB in the middle of a handshake, which `cargo xtask bench fairness` measures, and 32 KB if
+/// its client sends all that it may before the end. 4,096 × 32 KB = 128 MB at the very worst.
 pub const HALF_OPEN: usize = 4_096;
 
 /// Half-open connections of one network: three quarters, so a single network never fills the

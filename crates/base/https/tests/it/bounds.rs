@@ -1,5 +1,6 @@
 //! Clients that do too little, or too much at once.
 
+use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
 use https::{AdmissionLimits, Config};
@@ -120,4 +121,34 @@ async fn an_answer_that_nobody_reads_does_not_keep_its_place() {
     let answer = tokio::time::timeout(LONG, answer).await.unwrap().unwrap();
     assert_eq!(answer.status(), 200);
     drop(deaf);
+}
+
+#[tokio::test]
+async fn a_large_request_may_follow_the_handshake_at_once() {
+    let site = Site::start(Config::default()).await;
+    let (config, address) = (site.client_config(Some("node.example")), site.address);
+    let answer = tokio::task::spawn_blocking(move || {
+        let name = "localhost".try_into().unwrap();
+        let mut tls = rustls::ClientConnection::new(config, name).unwrap();
+        let mut socket = std::net::TcpStream::connect(address).unwrap();
+        socket.set_read_timeout(Some(LONG)).unwrap();
+        while tls.is_handshaking() {
+            while tls.wants_write() {
+                tls.write_tls(&mut socket).unwrap();
+            }
+            tls.read_tls(&mut socket).unwrap();
+            tls.process_new_packets().unwrap();
+        }
+        // The end of the handshake is not sent yet, and goes in one piece with a full record.
+        tls.set_buffer_limit(None);
+        let body = "x".repeat(60_000);
+        let head = "POST /length HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+        let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+        tls.writer().write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        rustls::Stream::new(&mut tls, &mut socket).read_to_end(&mut answer)?;
+        Ok::<_, std::io::Error>(String::from_utf8(answer).unwrap())
+    });
+    let answer = answer.await.unwrap().unwrap();
+    assert!(answer.ends_with("60000"), "{answer}");
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::ConnectInfo;
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Extension, extract::State};
 use https::{Config, PeerCertificate};
 use pki::ca::{GenerateOptions, InitOptions};
@@ -110,6 +111,7 @@ impl Site {
 
 fn router(waiting: Arc<Waiting>) -> Router {
     Router::new()
+        .route("/length", post(async |body: Bytes| body.len().to_string()))
         .route("/who", get(who))
         .route("/wait", get(wait))
         .route("/much", get(much))

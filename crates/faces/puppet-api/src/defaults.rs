@@ -83,3 +83,7 @@ pub const BUSY_RETRY: Duration = Duration::from_secs(30);
 /// Number of files in the metadata of one request. Plugins of 100 modules are 5,000 files; each takes some 300
 /// bytes of the response.
 pub const FILE_TREE_MAX: usize = 100_000;
+
+/// Largest body of facts in bytes. The inventory keeps 1 MiB of a node; a larger document is refused with
+/// a message that says so.
+pub const FACTS_BODY_BYTES: usize = 4 * 1024 * 1024;

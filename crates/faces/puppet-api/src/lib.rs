@@ -7,7 +7,8 @@
 //! GET  /puppet/v3/file_content/{mount}/{*path}       module [files]
 //! GET  /puppet/v3/file_metadata(s)/{mount}/{*path}   module [file_metadata]
 //! …    /puppet-ca/v1/…                               module [ca]
-//! PUT  /puppet/v3/report/{certname}                 module [submissions]
+//! PUT  /puppet/v3/facts/{certname}                   module [submissions]
+//! PUT  /puppet/v3/report/{certname}                  module [submissions]
 //! GET  /status/v1/simple                             module [status]
 //! ```
 //!

@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use inventory::RecordError;
 use run_reports::RecordRunError;
 use serde_json::json;
 
@@ -78,7 +79,12 @@ impl From<RecordRunError> for SubmissionFailure {
             RecordRunError::Store(_) | RecordRunError::ShuttingDown => {
                 Self::busy("the data cannot be written now; see the server's log")
             }
-            RecordRunError::Inventory(_) | RecordRunError::TooLarge { .. } => {
+            RecordRunError::Inventory(RecordError::TooLarge { .. })
+            | RecordRunError::TooLarge { .. } => {
+                let status = StatusCode::PAYLOAD_TOO_LARGE;
+                Self::new(status, "INVALID_REQUEST", cause)
+            }
+            RecordRunError::Inventory(_) => {
                 Self::internal(format!("the data cannot be recorded: {cause}"))
             }
             RecordRunError::Compress(_) => Self::internal("see the server's log"),

@@ -1,6 +1,7 @@
 //! Data that a node sends about itself:
 //!
 //! ```text
+//! PUT /puppet/v3/facts/{certname}    module [facts]
 //! PUT /puppet/v3/report/{certname}   module [report]
 //! ```
 //!
@@ -8,6 +9,7 @@
 //! one by one and together ([`SubmissionReader`]); a node is answered when its data is durable.
 
 mod body;
+mod facts;
 mod failure;
 mod report;
 
@@ -30,6 +32,7 @@ pub(crate) fn router(run_reports: RunReports) -> Router {
         bodies: SubmissionReader::new(),
     };
     Router::new()
+        .route("/puppet/v3/facts/{certname}", put(facts::put))
         .route("/puppet/v3/report/{certname}", put(report::put))
         .with_state(server)
 }

@@ -6,6 +6,7 @@ mod audit;
 mod authority;
 mod autosign;
 mod bootstrap;
+mod facts;
 mod files;
 mod reports;
 mod site;

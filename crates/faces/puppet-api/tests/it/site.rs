@@ -28,6 +28,7 @@ pub(crate) struct Site {
     pub(crate) address: SocketAddr,
     pub(crate) store: Store,
     pub(crate) audit: Audit,
+    pub(crate) inventory: Inventory,
     pub(crate) run_reports: RunReports,
     stop: CancellationToken,
 }
@@ -65,7 +66,7 @@ impl Site {
         let audit = Audit::open(store.clone(), AuditConfig::default()).await;
         let inventory = Inventory::embedded(store.clone()).await.unwrap();
         let settings = RunReportsConfig::new("localhost".parse().unwrap());
-        let run_reports = RunReports::start(settings, store.clone(), inventory)
+        let run_reports = RunReports::start(settings, store.clone(), inventory.clone())
             .await
             .unwrap();
         let state = PuppetApiState {
@@ -92,6 +93,7 @@ impl Site {
             address,
             store,
             audit,
+            inventory,
             run_reports,
             stop,
         }

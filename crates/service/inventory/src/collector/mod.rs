@@ -252,6 +252,17 @@ impl CollectorActor {
     }
 }
 
+/// Trusted data with extensions, which the node's certificate had in its last request for a catalog.
+/// The broker knows less of the certificate. `None` if there is none.
+async fn known_trusted(inventory: &Inventory, certname: &Certname) -> Option<Map<String, Value>> {
+    let known = inventory.facts(certname).await.ok()??;
+    let extensions = known.trusted.get("extensions")?.as_object()?;
+    match extensions.is_empty() {
+        true => None,
+        false => Some(Map::clone(&known.trusted)),
+    }
+}
+
 async fn collect_facts(
     asker: &dyn FactRequester,
     inventory: &Inventory,
@@ -260,7 +271,9 @@ async fn collect_facts(
 ) -> Result<(), String> {
     let asked = asker.send_request(certname, "facts", "collect", json!({}), timeout);
     let answer = asked.await?;
-    let record = facts_response::parse_record(answer, asker.trusted_facts(certname))?;
+    let trusted = known_trusted(inventory, certname).await;
+    let trusted = trusted.unwrap_or_else(|| asker.trusted_facts(certname));
+    let record = facts_response::parse_record(answer, trusted)?;
     let kept = inventory.record_facts(certname, record).await;
     kept.map_err(|error| error.to_string())
 }

@@ -12,7 +12,7 @@ use pcp::Certname;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, mpsc};
 
-use crate::site::{Site, certname};
+use crate::site::{Site, certname, record};
 
 /// Agents that answer at once, except for `silent`.
 #[derive(Default)]
@@ -139,4 +139,30 @@ async fn a_node_without_an_answer_is_asked_again_and_one_that_went_is_not() {
     assert_eq!(asked[asked.len() - 1], "b");
     collector.shutdown().await;
     assert_eq!(site.names("nodes { connected = true }").await, "b");
+}
+
+#[tokio::test(start_paused = true)]
+async fn collected_facts_keep_the_extensions_of_the_certificate() {
+    let site = Site::empty().await;
+    let name = certname("a");
+    let trusted = json!({"certname": "a", "extensions": {"pp_role": "web"}});
+    let of_catalog = record(json!({"kernel": "old"}), trusted.clone(), None, 1_000);
+    site.inventory
+        .record_facts(&name, of_catalog)
+        .await
+        .unwrap();
+    let agents = Arc::new(Agents::default());
+    let (collector, news) = start(&site, &agents);
+    let all = vec![node("a", true)];
+    news.send(NodeConnectionChange::All(all)).await.unwrap();
+    agents.asked(1).await;
+    let known = loop {
+        let known = site.inventory.facts(&name).await.unwrap().unwrap();
+        if known.facts["kernel"] == "Linux" {
+            break known;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(json!(*known.trusted), trusted);
+    collector.shutdown().await;
 }

@@ -4,15 +4,18 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agent_catalogs::AgentCatalogs;
 use audit::{Audit, AuditConfig};
-use environments::{BlobStore, EnvironmentDir};
+use catalogs::{CatalogSettings, Catalogs};
+use classifier::Classifier;
+use environments::{BlobStore, CodeReader, EnvironmentDir};
 use inventory::Inventory;
 use pki::ca::{GenerateOptions, InitOptions};
 use pki::{
     CertificateAuthority, CertnamePrivilege, ClientAuth, ClientTls, KeyType, NamePattern,
     PrivilegedNames, ServerTls, TlsFiles,
 };
-use puppet_api::{AutosignPolicy, CaService, PuppetApiState};
+use puppet_api::{AgentServer, AutosignPolicy, CaService, PuppetApiState};
 use reqwest::{Method, Response, StatusCode};
 use run_reports::{RunReports, RunReportsConfig};
 use store::{Store, StoreConfig};
@@ -44,7 +47,16 @@ impl Site {
         Self::with_autosign(AutosignPolicy::Off).await
     }
 
+    /// A site whose server compiles catalogs.
+    pub(crate) async fn with_agents() -> Self {
+        Self::with(AutosignPolicy::Off, true).await
+    }
+
     pub(crate) async fn with_autosign(autosign: AutosignPolicy) -> Self {
+        Self::with(autosign, false).await
+    }
+
+    async fn with(autosign: AutosignPolicy, has_agents: bool) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let options = InitOptions {
             common_name: "Puppet CA: test".to_owned(),
@@ -69,12 +81,17 @@ impl Site {
         let run_reports = RunReports::start(settings, store.clone(), inventory.clone())
             .await
             .unwrap();
+        let code: Arc<dyn CodeReader> = Arc::new(EnvironmentDir::new(dir.path().join("code")));
+        let agents = match has_agents {
+            true => Some(agent_server(dir.path(), &code, &store, &inventory, &run_reports).await),
+            false => None,
+        };
         let state = PuppetApiState {
             run_reports: run_reports.clone(),
-            code: Arc::new(EnvironmentDir::new(dir.path().join("code"))),
+            code,
             blobs: blobs.clone(),
             ca: Some(CaService::new(ca.clone(), autosign, audit.clone()).unwrap()),
-            agents: None,
+            agents,
         };
         let stop = CancellationToken::new();
         let router = puppet_api::router(state);
@@ -97,6 +114,22 @@ impl Site {
             run_reports,
             stop,
         }
+    }
+
+    /// Writes a version of `production`, makes it live, and returns its code id.
+    pub(crate) fn deploy_version(&self, files: &[(&str, &str)]) -> String {
+        let signature = "a".repeat(40);
+        let code = self.dir.path().join("code");
+        let version = code.join(format!("versions/production_{signature}"));
+        for (path, text) in files {
+            let path = version.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let live = code.join("environments/production");
+        std::fs::remove_dir_all(&live).unwrap();
+        std::os::unix::fs::symlink(version, live).unwrap();
+        format!("urn:puppet:code-id:1:{signature};production")
     }
 
     /// Writes a file of the module `demo`.
@@ -208,6 +241,34 @@ pub(crate) fn request(certname: &str) -> String {
     pki::csr::generate(certname, KeyType::EcP256)
         .unwrap()
         .request_pem
+}
+
+async fn agent_server(
+    root: &Path,
+    code: &Arc<dyn CodeReader>,
+    store: &Store,
+    inventory: &Inventory,
+    run_reports: &RunReports,
+) -> AgentServer {
+    let settings = CatalogSettings {
+        codedir: root.join("code"),
+        base_modules: vec![root.join("code/modules")],
+        hiera_config: root.join("code/hiera.yaml"),
+        ..CatalogSettings::default()
+    };
+    let classifier = Classifier::open(store.clone()).await.unwrap();
+    let catalogs = Catalogs::new(settings, Arc::clone(code), classifier);
+    AgentServer {
+        catalogs: AgentCatalogs::new(
+            catalogs,
+            inventory.clone(),
+            run_reports.clone(),
+            Arc::clone(code),
+            "build".to_owned(),
+        ),
+        code: Arc::clone(code),
+        name: "localhost".to_owned(),
+    }
 }
 
 fn files(dir: &Path, ca: &CertificateAuthority, certname: &str, administrator: bool) -> TlsFiles {

@@ -1,0 +1,252 @@
+//! Catalogs and metadata of files, as agents request them, and hostile requests for them.
+
+use std::fs;
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::site::{Client, Site};
+
+/// The form of an agent's request, whose facts are escaped twice.
+fn form(environment: &str, facts: &str) -> String {
+    let escape = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    format!(
+        "environment={environment}&facts_format=application%2Fjson&facts={}&static_catalog=true\
+         &checksum_type=sha256.sha384&check_environment=true&transaction_uuid=1",
+        escape(&escape(facts))
+    )
+}
+
+fn facts_of(certname: &str) -> String {
+    json!({"name": certname, "values": {"kernel": "Linux"}}).to_string()
+}
+
+async fn post(client: &Client, certname: &str, body: String) -> (StatusCode, String) {
+    let path = format!("/puppet/v3/catalog/{certname}?environment=production");
+    let request = client
+        .request(Method::POST, &path)
+        .header("content-type", "application/x-www-form-urlencoded")
+        .header(
+            "accept",
+            "application/vnd.puppet.rich+json, application/json",
+        )
+        .body(body);
+    let response = request.send().await.unwrap();
+    (response.status(), response.text().await.unwrap())
+}
+
+fn manifest(site: &Site, text: &str) {
+    let directory = site
+        .dir
+        .path()
+        .join("code/environments/production/manifests");
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("site.pp"), text).unwrap();
+}
+
+#[tokio::test]
+async fn a_node_gets_its_own_catalog_and_no_other() {
+    let site = Site::with_agents().await;
+    manifest(
+        &site,
+        "notify { \"${facts['kernel']} of ${trusted['certname']}\": }",
+    );
+    let node = site.node("web1");
+    let (status, body) = post(&node, "web1", form("production", &facts_of("web1"))).await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+    let catalog: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(catalog["name"], "web1");
+    assert!(body.contains("Linux of web1"), "{body}");
+
+    for (client, certname, facts, expected) in [
+        (&node, "web2", facts_of("web2"), StatusCode::FORBIDDEN),
+        (&node, "web1", facts_of("web2"), StatusCode::BAD_REQUEST),
+        (&node, "web%31%00", facts_of("web1"), StatusCode::FORBIDDEN),
+        (&node, "..%2Fweb1", facts_of("web1"), StatusCode::FORBIDDEN),
+        (
+            &site.nobody(),
+            "web1",
+            facts_of("web1"),
+            StatusCode::FORBIDDEN,
+        ),
+        (
+            &site.administrator(),
+            "web1",
+            facts_of("web1"),
+            StatusCode::FORBIDDEN,
+        ),
+    ] {
+        let (status, body) = post(client, certname, form("production", &facts)).await;
+        assert_eq!(status, expected, "{certname}: {body}");
+    }
+    let asked = node
+        .get("/puppet/v3/node/web2?environment=production")
+        .await;
+    assert_eq!(asked.0, StatusCode::FORBIDDEN);
+    let (status, body) = node
+        .get("/puppet/v3/node/web1?environment=production")
+        .await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+}
+
+#[tokio::test]
+async fn errors_are_those_that_agents_show() {
+    let site = Site::with_agents().await;
+    let node = site.node("web1");
+    manifest(&site, "fail('no')");
+    let (status, body) = post(&node, "web1", form("production", &facts_of("web1"))).await;
+    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+    let error: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(error["issue_kind"], "RUNTIME_ERROR");
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("Server Error: Evaluation Error:"),
+        "{message}"
+    );
+    assert!(message.ends_with(" on node web1"), "{message}");
+
+    let (status, body) = post(&node, "web1", form("nowhere", &facts_of("web1"))).await;
+    assert_eq!(
+        status,
+        StatusCode::BAD_REQUEST,
+        "the query names another: {body}"
+    );
+    for (environment, expected) in [
+        ("nowhere", StatusCode::NOT_FOUND),
+        ("..", StatusCode::BAD_REQUEST),
+        ("a%2F..%2Fb", StatusCode::BAD_REQUEST),
+        ("", StatusCode::BAD_REQUEST),
+    ] {
+        let path =
+            format!("/puppet/v3/file_metadatas/plugins?recurse=false&environment={environment}");
+        assert_eq!(node.get(&path).await.0, expected, "{environment}");
+    }
+}
+
+#[tokio::test]
+async fn malformed_facts_end_only_their_own_request() {
+    let site = Site::with_agents().await;
+    manifest(&site, "notify { 'x': }");
+    let node = site.node("web1");
+    let deep = format!(
+        "{{\"name\": \"web1\", \"values\": {{\"a\": {}{}}}}}",
+        "[".repeat(5_000),
+        "]".repeat(5_000)
+    );
+    let nul = json!({"name": "web1", "values": {"a": "\u{0}"}}).to_string();
+    for (facts, expected) in [
+        (deep.as_str(), StatusCode::BAD_REQUEST),
+        ("{", StatusCode::BAD_REQUEST),
+        ("null", StatusCode::BAD_REQUEST),
+        (
+            r#"{"name": "web1", "values": {"facts": 1}}"#,
+            StatusCode::INTERNAL_SERVER_ERROR,
+        ),
+        (&nul, StatusCode::OK),
+    ] {
+        let (status, body) = post(&node, "web1", form("production", facts)).await;
+        let facts = &facts[..facts.len().min(60)];
+        assert_eq!(
+            status,
+            expected,
+            "{facts}: {}",
+            &body[..body.len().min(300)]
+        );
+    }
+    let huge = "x".repeat(17 * 1024 * 1024);
+    let (status, _) = post(&node, "web1", huge).await;
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+    let (status, _) = post(&node, "web1", form("production", &facts_of("web1"))).await;
+    assert_eq!(status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn metadata_describes_files_of_modules_and_nothing_else() {
+    let site = Site::start().await;
+    fs::create_dir_all(site.module_file("files/tree/sub")).unwrap();
+    fs::write(site.module_file("files/tree/sub/a"), "hello\n").unwrap();
+    fs::write(site.module_file("files/tree/.svn"), "").unwrap();
+    fs::write(site.dir.path().join("secret"), "secret").unwrap();
+    let out = site.module_file("files/out");
+    std::os::unix::fs::symlink(site.dir.path().join("secret"), &out).unwrap();
+    let node = site.node("web1");
+    let query = "environment=production&links=follow&checksum_type=sha256&ignore=.svn&ignore=CVS";
+    let path = format!("/puppet/v3/file_metadatas/modules/demo/tree?recurse=true&{query}");
+    let (status, body) = node.get(&path).await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+    let files: Vec<Value> = serde_json::from_str(&body).unwrap();
+    let paths: Vec<_> = files
+        .iter()
+        .map(|file| file["relative_path"].clone())
+        .collect();
+    assert_eq!(paths, [".", "sub", "sub/a"]);
+    let hash = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
+    assert_eq!(files[2]["checksum"]["value"], format!("{{sha256}}{hash}"));
+
+    let (status, body) = node
+        .get("/puppet/v3/file_metadatas/plugins?recurse=false&environment=production")
+        .await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+
+    for (path, expected) in [
+        ("modules/demo/out", StatusCode::NOT_FOUND),
+        ("modules/demo/none", StatusCode::NOT_FOUND),
+        ("modules/none/x", StatusCode::NOT_FOUND),
+        ("modules/demo/..%2F..%2Fsecret", StatusCode::BAD_REQUEST),
+        ("modules/demo/%2Fetc%2Fpasswd", StatusCode::BAD_REQUEST),
+        ("modules/demo/a%00b", StatusCode::BAD_REQUEST),
+        ("modules/..%2Fdemo/x", StatusCode::NOT_FOUND),
+        ("nowhere/x", StatusCode::NOT_FOUND),
+        ("modules/demo/tree/%252e%252e/secret", StatusCode::NOT_FOUND),
+    ] {
+        let path = format!("/puppet/v3/file_metadata/{path}?{query}");
+        let (status, body) = node.get(&path).await;
+        assert_eq!(status, expected, "{path}: {body}");
+        assert!(!body.contains("secret\""), "{body}");
+    }
+    let tree = format!("/puppet/v3/file_metadata/modules/demo/tree?{query}");
+    assert_eq!(site.nobody().get(&tree).await.0, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn contents_by_hash_are_for_nodes_whose_catalogs_name_them() {
+    let site = Site::with_agents().await;
+    let version = site.deploy_version(&[
+        ("manifests/site.pp", "if $trusted['certname'] == 'web1' { file { '/a': source => 'puppet:///modules/m/a' } }"),
+        ("modules/m/files/a", "hello\n"),
+    ]);
+    let (web1, web2) = (site.node("web1"), site.node("web2"));
+    for (client, name) in [(&web1, "web1"), (&web2, "web2")] {
+        let (status, body) = post(client, name, form("production", &facts_of(name))).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+    }
+    let hash = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
+    let query = format!("environment=production&code_id={version}");
+    let path = format!("/puppet/v3/static_file_content/by-hash/sha256/{hash}?{query}");
+    let response = web1.request(Method::GET, &path).send().await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(
+        response.headers()["cache-control"],
+        "private, max-age=31536000, immutable"
+    );
+    assert_eq!(response.text().await.unwrap(), "hello\n");
+    assert_eq!(web2.get(&path).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(site.nobody().get(&path).await.0, StatusCode::FORBIDDEN);
+
+    let at = |path: &str| format!("/puppet/v3/static_file_content/{path}?{query}");
+    let (status, body) = web2.get(&at("modules/m/files/a")).await;
+    assert_eq!((status, body.as_str()), (StatusCode::OK, "hello\n"));
+    for (path, expected) in [
+        ("modules/m/manifests/init.pp", StatusCode::FORBIDDEN),
+        ("manifests/site.pp", StatusCode::FORBIDDEN),
+        (
+            "modules/m/files/..%2F..%2Fmanifests",
+            StatusCode::BAD_REQUEST,
+        ),
+        ("by-hash/sha256/zz", StatusCode::BAD_REQUEST),
+        ("modules/m/files/none", StatusCode::NOT_FOUND),
+    ] {
+        assert_eq!(web2.get(&at(path)).await.0, expected, "{path}");
+    }
+}

@@ -4,6 +4,7 @@
 mod site;
 
 use testkit::peers::puppet_agent::PUPPET;
+use testkit::peers::{Puppet8, PuppetAgent};
 
 use crate::site::{AgentSite, outcome};
 
@@ -58,8 +59,26 @@ async fn an_agent_of_puppet_7_is_configured_by_this_server_alone() {
         return;
     }
     let site = AgentSite::start("").await;
-    site.deploy('a', &code("first\n"));
     let agent = site.agent("node1.test");
+    is_configured(site, agent).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_of_puppet_8_is_configured_by_this_server_alone() {
+    if let Some(obstacle) = Puppet8::obstacle() {
+        eprintln!("SKIPPED: no Puppet 8: {obstacle}");
+        return;
+    }
+    let site = AgentSite::start("").await;
+    let agent = PuppetAgent::new_puppet8(&site.installation, "node1.test").unwrap();
+    let version = outcome(&agent.run(&["agent", "--version"]).await.unwrap());
+    assert!(version.1.contains("8.10."), "{version:?}");
+    is_configured(site, agent).await;
+}
+
+/// First run, unchanged run, drift, deployment.
+async fn is_configured(site: AgentSite, agent: PuppetAgent) {
+    site.deploy('a', &code("first\n"));
     let run = || async {
         let ran = agent.run(&["agent", "--test"]).await.unwrap();
         outcome(&ran)

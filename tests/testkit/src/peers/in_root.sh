@@ -15,4 +15,7 @@ mount --rbind /dev dev
 mount -t tmpfs tmpfs tmp
 mkdir -p "./$directory"
 mount --bind "$directory" "./$directory"
+# names of this host, so that localhost is one
+[ -e etc/hosts ] || : > etc/hosts
+mount --bind /etc/hosts etc/hosts
 exec chroot . "$@"

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a script sees of this host only one directory, at the same path.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -29,6 +30,13 @@ impl Puppet8 {
     #[must_use]
     pub fn obstacle() -> Option<String> {
         DebianRoot::obstacle()
+    }
+
+    /// The words of the command `puppet`, which sees `directory`.
+    pub(super) fn puppet_command(&self, directory: &Path) -> Vec<OsString> {
+        let mut words = self.root.command(directory, "/usr/bin/ruby");
+        words.push("/usr/bin/puppet".into());
+        words
     }
 
     /// Runs the Ruby program in a file of `directory`, which it sees, with `input` as its standard input.

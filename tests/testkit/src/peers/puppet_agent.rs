@@ -8,6 +8,7 @@ use std::process::Output;
 use anyhow::{Context as _, Result};
 use tokio::process::Command;
 
+use super::puppet8::Puppet8;
 use crate::installation::Installation;
 
 /// Path of `puppet` in Debian's package.
@@ -19,6 +20,8 @@ pub struct PuppetAgent {
     certname: String,
     home: PathBuf,
     server_port: u16,
+    /// The command `puppet` as the shell reads it.
+    puppet: String,
 }
 
 // === impl PuppetAgent ===
@@ -27,6 +30,27 @@ impl PuppetAgent {
     /// Creates the directories of a node of the installation, whose server listens on `server_port`
     /// of localhost.
     pub fn new(installation: &Installation, certname: &str, server_port: u16) -> Result<Self> {
+        Self::with_command(installation, certname, server_port, PUPPET.to_owned())
+    }
+
+    /// The same with Puppet 8.10, for a server on the port of the Puppet API.
+    pub fn new_puppet8(installation: &Installation, certname: &str) -> Result<Self> {
+        let words = Puppet8::new()?.puppet_command(installation.root());
+        let quoted = words.iter().map(|word| {
+            let word = word.to_string_lossy().replace('\'', r"'\''");
+            format!("'{word}'")
+        });
+        let command = quoted.collect::<Vec<_>>().join(" ");
+        let server_port = installation.puppet_api_port();
+        Self::with_command(installation, certname, server_port, command)
+    }
+
+    fn with_command(
+        installation: &Installation,
+        certname: &str,
+        server_port: u16,
+        puppet: String,
+    ) -> Result<Self> {
         let home = installation.agent_home(certname).join("puppet");
         installation.ssl_dir(certname, &home.join("ssl"))?;
         std::fs::create_dir_all(home.join("var/state"))?;
@@ -34,6 +58,7 @@ impl PuppetAgent {
             certname: certname.to_owned(),
             home,
             server_port,
+            puppet,
         };
         agent.configure("usecacheonfailure = false\n")?;
         agent.facts(&[])?;
@@ -96,9 +121,9 @@ impl PuppetAgent {
     /// subcommand.
     fn write_wrapper(&self, exports: &str) -> Result<()> {
         use std::os::unix::fs::PermissionsExt as _;
-        let home = self.home.display();
+        let (home, puppet) = (self.home.display(), &self.puppet);
         let text = format!(
-            "#!/bin/sh\n{exports}sub=$1; shift\nexec {PUPPET} \"$sub\" --confdir '{home}' --vardir \
+            "#!/bin/sh\n{exports}sub=$1; shift\nexec {puppet} \"$sub\" --confdir '{home}' --vardir \
              '{home}/var' \"$@\"\n"
         );
         let program = self.program();

@@ -125,7 +125,9 @@ impl Config {
             path: path.to_owned(),
             what,
         })?;
-        config.resolve(path.parent().unwrap_or(Path::new(".")));
+        // agents get paths of the code, and refuse relative ones
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        config.resolve(absolute.parent().unwrap_or(Path::new("/")));
         path.clone_into(&mut config.file);
         Ok(config)
     }

@@ -67,8 +67,6 @@ pub const SUBMISSION_WAIT: Duration = Duration::from_secs(20);
 /// Time for the body of a report or of facts to arrive: 16 MiB take 40 seconds at 400 KB/s.
 pub const SUBMISSION_TIME: Duration = Duration::from_secs(60);
 
-/// Time after which a node whose data could not be taken should send it again.
-pub const SUBMISSION_RETRY: Duration = Duration::from_secs(30);
 /// Largest body in bytes of a request for a catalog. The facts of a node have 20 to 100 KB; escaped
 /// twice, as agents send them, a quote takes five bytes and a letter beyond ASCII up to fifteen.
 pub const CATALOG_BODY_BYTES: usize = 16 * 1024 * 1024;
@@ -76,8 +74,8 @@ pub const CATALOG_BODY_BYTES: usize = 16 * 1024 * 1024;
 /// Longest id of a run or a job in bytes: a UUID has 36, and the number of a job up to 20.
 pub const ID_BYTES_MAX: usize = 128;
 
-/// Time after which an agent that found the compiler busy should retry: the waiting compilations are done
-/// by then.
+/// Time after which an agent that found the server busy should retry: the waiting compilations and writes
+/// are done by then.
 pub const BUSY_RETRY: Duration = Duration::from_secs(30);
 
 /// Number of files in the metadata of one request. Plugins of 100 modules are 5,000 files; each takes some 300

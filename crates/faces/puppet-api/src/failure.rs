@@ -4,12 +4,11 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::BytesRejection;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::body::BodyFailure;
+use crate::defaults::BUSY_RETRY;
 
 /// A request of the Puppet API that cannot be answered.
 #[derive(Debug)]
@@ -74,13 +73,48 @@ impl PuppetApiFailure {
         }
     }
 
-    /// The server cannot answer now; agents wait as long and repeat the request.
-    pub(crate) fn busy(message: impl Into<String>, retry_after: Duration) -> Self {
+    /// The body is of a type that is not taken.
+    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            message: message.into(),
+            issue_kind: "UNSUPPORTED_MEDIA_TYPE",
+            retry_after: None,
+        }
+    }
+
+    /// The body has more bytes than are taken.
+    pub(crate) fn too_large(limit: usize) -> Self {
+        Self::payload_too_large(format!("the body has more than {} MiB", limit >> 20))
+    }
+
+    /// The data of the node are too large, for the reason that the message gives.
+    pub(crate) fn payload_too_large(message: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::PAYLOAD_TOO_LARGE,
+            message: message.into(),
+            issue_kind: "INVALID_REQUEST",
+            retry_after: None,
+        }
+    }
+
+    /// The client did not send its body in time.
+    pub(crate) fn slow(limit: Duration) -> Self {
+        Self {
+            status: StatusCode::REQUEST_TIMEOUT,
+            message: format!("the body did not arrive within {} seconds", limit.as_secs()),
+            issue_kind: "REQUEST_TIMEOUT",
+            retry_after: None,
+        }
+    }
+
+    /// The server cannot answer now. Agents wait, and send the request again.
+    pub(crate) fn busy(message: impl Into<String>) -> Self {
         Self {
             status: StatusCode::SERVICE_UNAVAILABLE,
             message: format!("Server Error: {}", message.into()),
             issue_kind: "SERVICE_UNAVAILABLE",
-            retry_after: Some(retry_after),
+            retry_after: Some(BUSY_RETRY),
         }
     }
 
@@ -91,28 +125,6 @@ impl PuppetApiFailure {
             status: StatusCode::INTERNAL_SERVER_ERROR,
             message: "Server Error: see the server's log".to_owned(),
             issue_kind: "RUNTIME_ERROR",
-            retry_after: None,
-        }
-    }
-}
-
-impl BodyFailure for PuppetApiFailure {
-    fn timeout(message: String) -> Self {
-        Self {
-            status: StatusCode::REQUEST_TIMEOUT,
-            message,
-            issue_kind: "REQUEST_TIMEOUT",
-            retry_after: None,
-        }
-    }
-}
-
-impl From<BytesRejection> for PuppetApiFailure {
-    fn from(refused: BytesRejection) -> Self {
-        Self {
-            status: refused.status(),
-            message: refused.body_text(),
-            issue_kind: "INVALID_REQUEST",
             retry_after: None,
         }
     }

@@ -21,7 +21,6 @@
 //!   [`defaults::CATALOG_BODY_BYTES`].
 
 mod agent;
-mod body;
 pub mod ca;
 pub mod defaults;
 mod failure;
@@ -32,12 +31,15 @@ mod query;
 mod requested_file;
 mod status;
 mod submissions;
+mod submitted_body;
 mod version_header;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+
+use submitted_body::SubmissionReader;
 
 pub use agent::AgentServer;
 pub use ca::{AutosignError, AutosignPolicy, CaService, CaWorkError, certificate_status};
@@ -69,13 +71,14 @@ impl std::fmt::Debug for PuppetApiState {
 /// certificates, since a new node has none yet.
 pub fn router(state: PuppetApiState) -> Router {
     let ca = state.ca.clone().map(ca::router).unwrap_or_default();
-    let agents = state.agents.map(agent::router).unwrap_or_default();
+    let bodies = SubmissionReader::new();
+    let agents = state.agents.map(|it| agent::router(it, bodies.clone()));
     Router::new()
-        .merge(agents)
+        .merge(agents.unwrap_or_default())
         .merge(file_metadata::router(Arc::clone(&state.code)))
         .merge(files::router(state.code, state.blobs))
         .merge(ca)
-        .merge(submissions::router(state.run_reports))
+        .merge(submissions::router(state.run_reports, bodies))
         .merge(status::router())
         .fallback(failure::not_found)
         .layer(DefaultBodyLimit::max(defaults::MAX_BODY_BYTES))

@@ -10,7 +10,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use catalogs::{
     CatalogCompiler, CatalogError, CatalogNode, Catalogs, CompileCaller, CompileOrigin,
     CompilePriority, KeptCatalog, OpenEnvironment, are_unchanged,
@@ -28,7 +27,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::catalog_id::{CatalogInputs, FactPaths};
 use crate::kept_catalogs::{CatalogReuse, KeptCatalogs};
 use crate::static_files::{StaticContents, StaticFileError, inline_files};
-use crate::{AgentCatalogError, CatalogId, ChecksumType, KeptAgentCatalog};
+use crate::{AgentCatalogError, CatalogBody, CatalogId, ChecksumType, KeptAgentCatalog};
 
 /// Gives catalogs to agents. Clones share everything.
 #[derive(Debug, Clone)]
@@ -87,8 +86,7 @@ pub struct AgentCatalog {
     pub environment: EnvironmentName,
     /// Code id of the version; `None` if the environment has none.
     pub code_id: Option<String>,
-    /// The document as JSON.
-    pub body: Bytes,
+    pub body: CatalogBody,
     /// Time of the compilation; `None` if the catalog was not compiled for this request.
     pub compile_time: Option<Duration>,
 }
@@ -166,11 +164,11 @@ impl AgentCatalogs {
         }
         let node = node.without_reported_facts();
         let opened = self.inner.catalogs.environment(&environment, None).await?;
-        if let Some(current) = self.current_catalog(&request, &node, &opened).await? {
+        if let Some(body) = self.current_catalog(&request, &node, &opened).await? {
             return Ok(AgentCatalog {
                 environment,
                 code_id: opened.code_id.clone(),
-                body: current.body.clone(),
+                body,
                 compile_time: None,
             });
         }
@@ -183,7 +181,7 @@ impl AgentCatalogs {
         request: &AgentCatalogRequest,
         node: &CatalogNode,
         opened: &OpenEnvironment,
-    ) -> Result<Option<Arc<KeptAgentCatalog>>, AgentCatalogError> {
+    ) -> Result<Option<CatalogBody>, AgentCatalogError> {
         let Some(newest) = self.inner.kept.newest(node.certname()) else {
             return Ok(None);
         };
@@ -201,7 +199,7 @@ impl AgentCatalogs {
         });
         let is_current = examining.await.map_err(io::Error::from);
         let is_current = is_current.map_err(AgentCatalogError::Thread)?;
-        Ok(is_current.then_some(newest))
+        Ok(newest.body.clone().filter(|_| is_current))
     }
 
     async fn compile(
@@ -221,14 +219,13 @@ impl AgentCatalogs {
         let (catalogs, environment) = (&self.inner.catalogs, Arc::clone(&opened));
         let compiling = catalogs.compile_node(node, environment, &origin, kept, write);
         let compiled = compiling.await?;
-        let (text, contents) = compiled.catalog?;
-        let body = Bytes::from(text);
+        let (body, contents) = compiled.catalog?;
         self.forward(request, &body).await;
         if let Some(code_id) = &opened.code_id {
             let catalog = KeptAgentCatalog {
                 environment: opened.environment.clone(),
                 code_id: code_id.clone(),
-                body: body.clone(),
+                body: Some(body.clone()),
                 contents,
                 compiled_at: Timestamp::now(),
                 compile_time: compiled.took,
@@ -245,12 +242,12 @@ impl AgentCatalogs {
     }
 
     /// Forwards a new catalog to PuppetDB, if there is one.
-    async fn forward(&self, request: &AgentCatalogRequest, body: &Bytes) {
+    async fn forward(&self, request: &AgentCatalogRequest, body: &CatalogBody) {
         if !self.inner.run_reports.forwards() {
             return;
         }
         let certname = &request.agent.certname;
-        let Ok(document) = serde_json::from_slice(body) else {
+        let Ok(document) = serde_json::from_slice(&body.text()) else {
             return;
         };
         let catalog = ForwardedCatalog {
@@ -407,7 +404,7 @@ impl AgentCatalogs {
     }
 }
 
-type WrittenDocument = Result<(String, StaticContents), StaticFileError>;
+type WrittenDocument = Result<(CatalogBody, StaticContents), StaticFileError>;
 
 /// Writes a document, with the files of `version` if it is static.
 fn document_writer(
@@ -420,7 +417,7 @@ fn document_writer(
             None => Ok(StaticContents::default()),
         };
         Ok(match contents {
-            Ok(contents) => Ok((document.to_text(form)?, contents)),
+            Ok(contents) => Ok((CatalogBody::new(&document.to_text(form)?), contents)),
             Err(error) => Err(error),
         })
     }
@@ -443,7 +440,7 @@ fn empty_catalog(certname: &Certname, environment: EnvironmentName) -> AgentCata
     AgentCatalog {
         environment,
         code_id: None,
-        body: Bytes::from(document.to_string()),
+        body: CatalogBody::new(&document.to_string()),
         compile_time: None,
     }
 }

@@ -8,6 +8,6 @@ pub const STATIC_FILES_MAX: usize = 100_000;
 /// that starts late, or runs from its cache, may still request.
 pub const CATALOGS_EACH_MAX: usize = 3;
 
-/// Bytes of all kept catalogs in memory. A catalog has some 50 to 400 KB, so those of 2,000 nodes of middle
-/// size. A node whose catalogs were given up has them compiled again.
+/// Bytes of all kept catalogs in memory. A catalog has some 50 to 400 KB as text and a tenth of it compressed, so
+/// those of 20,000 nodes. A node whose catalogs were given up has them compiled again.
 pub const KEPT_BYTES_MAX: usize = 512 << 20;

@@ -7,7 +7,6 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
 use catalogs::OutsideFileStates;
 use environments::{EnvironmentName, Sha256};
 use jiff::Timestamp;
@@ -15,7 +14,7 @@ use pcp::Certname;
 
 use crate::catalog_id::FactPaths;
 use crate::defaults::{CATALOGS_EACH_MAX, KEPT_BYTES_MAX};
-use crate::{CatalogId, StaticContent, StaticContents};
+use crate::{CatalogBody, CatalogId, StaticContent, StaticContents};
 
 /// A catalog that was given to a node.
 #[derive(Debug)]
@@ -23,8 +22,8 @@ pub struct KeptAgentCatalog {
     pub environment: EnvironmentName,
     /// Code id of the version.
     pub code_id: String,
-    /// The document as JSON.
-    pub body: Bytes,
+    /// The document; `None` if there is a newer catalog of the node.
+    pub body: Option<CatalogBody>,
     /// Contents that the document names by hash.
     pub contents: StaticContents,
     /// Time at which it was compiled.
@@ -43,9 +42,10 @@ pub(crate) struct CatalogReuse {
 }
 
 /// The catalogs of all nodes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct KeptCatalogs {
     state: Mutex<KeptState>,
+    bytes_max: usize,
 }
 
 #[derive(Debug, Default)]
@@ -63,7 +63,20 @@ struct NodeCatalogs {
     requested: u64,
 }
 
+impl Default for KeptCatalogs {
+    fn default() -> Self {
+        Self::new(KEPT_BYTES_MAX)
+    }
+}
+
 impl KeptCatalogs {
+    fn new(bytes_max: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            bytes_max,
+        }
+    }
+
     /// The newest catalog of a node.
     pub(crate) fn newest(&self, certname: &Certname) -> Option<Arc<KeptAgentCatalog>> {
         let mut state = self.lock();
@@ -82,13 +95,19 @@ impl KeptCatalogs {
         let added = catalog.bytes();
         let node = state.nodes.entry(certname.clone()).or_default();
         node.requested = requested;
+        let mut removed = 0;
+        if let Some(former) = node.catalogs.pop_front() {
+            let contents = former.contents_only();
+            removed = former.bytes() - contents.bytes();
+            node.catalogs.push_front(Arc::new(contents));
+        }
         node.catalogs.push_front(Arc::new(catalog));
         let surplus = node
             .catalogs
             .split_off(node.catalogs.len().min(CATALOGS_EACH_MAX));
-        let removed: usize = surplus.iter().map(|it| it.bytes()).sum();
+        removed += surplus.iter().map(|it| it.bytes()).sum::<usize>();
         state.bytes = state.bytes + added - removed;
-        state.give_up(certname);
+        state.give_up(certname, self.bytes_max);
     }
 
     /// The place of a content that one of the last catalogs of a node names.
@@ -123,8 +142,8 @@ impl KeptCatalogs {
 
 impl KeptState {
     /// Gives up the catalogs of other nodes while there are too many bytes.
-    fn give_up(&mut self, newest: &Certname) {
-        while self.bytes > KEPT_BYTES_MAX {
+    fn give_up(&mut self, newest: &Certname, bytes_max: usize) {
+        while self.bytes > bytes_max {
             let others = self.nodes.iter().filter(|(name, _)| *name != newest);
             let oldest = others.min_by_key(|(_, node)| node.requested);
             let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
@@ -138,12 +157,26 @@ impl KeptState {
 }
 
 impl KeptAgentCatalog {
+    /// The catalog as one that is not the newest any more: it is never given again.
+    fn contents_only(&self) -> Self {
+        Self {
+            environment: self.environment.clone(),
+            code_id: self.code_id.clone(),
+            body: None,
+            contents: self.contents.clone(),
+            compiled_at: self.compiled_at,
+            compile_time: self.compile_time,
+            reuse: None,
+        }
+    }
+
     /// Bytes that it takes, about.
     fn bytes(&self) -> usize {
         const EACH: usize = 200;
         let reuse = self.reuse.as_ref();
         let paths = reuse.map_or(0, |it| it.fact_paths.len() + it.outside_files.len());
-        self.body.len() + EACH * (1 + self.contents.len() + paths)
+        let body = self.body.as_ref().map_or(0, CatalogBody::len);
+        body + EACH * (1 + self.contents.len() + paths)
     }
 }
 
@@ -151,12 +184,23 @@ impl KeptAgentCatalog {
 mod tests {
     use std::time::Duration;
 
-    use bytes::Bytes;
     use jiff::Timestamp;
 
     use super::{KeptAgentCatalog, KeptCatalogs};
-    use crate::defaults::{CATALOGS_EACH_MAX, KEPT_BYTES_MAX};
-    use crate::{StaticContent, StaticContents};
+    use crate::defaults::CATALOGS_EACH_MAX;
+    use crate::{CatalogBody, StaticContent, StaticContents};
+
+    /// A text that takes about as many bytes when it is compressed.
+    fn random_text(bytes: usize) -> String {
+        let mut state = 1_u64;
+        let letters = (0..bytes * 4 / 3).map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            char::from(b' ' + u8::try_from(state >> 58).unwrap())
+        });
+        letters.collect()
+    }
 
     fn catalog(code_id: &str, bytes: usize, digit: char) -> KeptAgentCatalog {
         let content = StaticContent {
@@ -167,7 +211,7 @@ mod tests {
         KeptAgentCatalog {
             environment: "production".parse().unwrap(),
             code_id: code_id.to_owned(),
-            body: Bytes::from(vec![b' '; bytes]),
+            body: Some(CatalogBody::new(&random_text(bytes))),
             contents: StaticContents::from([(sha256, content)]),
             compiled_at: Timestamp::UNIX_EPOCH,
             compile_time: Duration::ZERO,
@@ -197,15 +241,19 @@ mod tests {
 
     #[test]
     fn the_bytes_of_all_catalogs_are_bounded() {
-        let kept = KeptCatalogs::default();
-        let large = KEPT_BYTES_MAX / 2 - 10_000;
+        let kept = KeptCatalogs::new(2_500_000);
         let names = ["a", "b", "c"].map(|name| name.parse().unwrap());
-        kept.keep(&names[0], catalog("1", large, '1'));
-        kept.keep(&names[1], catalog("2", large, '2'));
+        kept.keep(&names[0], catalog("1", 1_000_000, '1'));
+        kept.keep(&names[1], catalog("2", 1_000_000, '2'));
         assert!(kept.newest(&names[0]).is_some());
-        kept.keep(&names[2], catalog("3", large, '3'));
+        kept.keep(&names[2], catalog("3", 1_000_000, '3'));
         assert!(kept.newest(&names[1]).is_none(), "it asked longest ago");
         assert!(kept.newest(&names[0]).is_some());
-        assert_eq!(kept.lock().bytes, 2 * (large + 400));
+        let both = kept.lock().bytes;
+        assert!((1_900_000..2_100_000).contains(&both), "{both}");
+        // only the newest catalog of a node has a body
+        kept.keep(&names[0], catalog("4", 1_000, '4'));
+        let bytes = kept.lock().bytes;
+        assert!((900_000..1_100_000).contains(&bytes), "{bytes}");
     }
 }

@@ -4,6 +4,7 @@
 //! contents by hash. Invariant: all that one catalog names belongs to one version of the code.
 
 mod agent_catalogs;
+mod catalog_body;
 mod catalog_id;
 mod checksum;
 pub mod defaults;
@@ -16,6 +17,7 @@ mod static_files;
 pub use agent_catalogs::{
     AgentCatalog, AgentCatalogRequest, AgentCatalogs, AgentFacts, AgentIdentity,
 };
+pub use catalog_body::CatalogBody;
 pub use catalog_id::CatalogId;
 pub use checksum::{ChecksumType, UnknownChecksumType};
 pub use error::AgentCatalogError;

@@ -1,8 +1,7 @@
 //! `/puppet/v3/catalog/{certname}`: the catalog of the caller.
 
 use agent_catalogs::{AgentCatalogError, AgentCatalogRequest};
-use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use catalogs::CatalogError;
@@ -10,12 +9,12 @@ use compiler::DocumentForm;
 use error_causes::chain;
 
 use super::catalog_form::CatalogForm;
-use super::{AgentServer, identify};
-use crate::body::WholeBody;
-use crate::defaults::BUSY_RETRY;
+use super::{AgentServer, AgentServerState, identify};
+use crate::defaults::CATALOG_BODY_BYTES;
 use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
+use crate::submitted_body::SubmittedForm;
 
 const COMPILER_NAME: HeaderName = HeaderName::from_static("x-puppet-compiler-name");
 
@@ -25,35 +24,35 @@ const JSON: &str = "application/json";
 const PSON: &str = "text/pson";
 
 pub(super) async fn get(
-    State(server): State<AgentServer>,
+    State(server): State<AgentServerState>,
     Path(certname): Path<String>,
     caller: PuppetApiCaller,
     params: QueryParams,
     headers: HeaderMap,
 ) -> Result<Response, PuppetApiFailure> {
-    Box::pin(respond(server, &certname, &caller, params, &headers)).await
+    Box::pin(respond(server.agents, &certname, &caller, params, &headers)).await
 }
 
 pub(super) async fn post(
-    State(server): State<AgentServer>,
+    State(server): State<AgentServerState>,
     Path(certname): Path<String>,
     caller: PuppetApiCaller,
     params: QueryParams,
-    headers: HeaderMap,
-    WholeBody(body, _): WholeBody<PuppetApiFailure>,
+    request: Request,
 ) -> Result<Response, PuppetApiFailure> {
-    // checked before the body is used
+    // checked before the body is read
     caller.require_own(&certname)?;
-    let mut form = read_form(body).await?;
+    let headers = request.headers().clone();
+    let form = server.bodies.read_form(request, CATALOG_BODY_BYTES).await?;
+    let SubmittedForm {
+        params: mut form,
+        _memory: memory,
+    } = form;
     form.extend(params);
-    Box::pin(respond(server, &certname, &caller, form, &headers)).await
-}
-
-async fn read_form(body: Bytes) -> Result<QueryParams, PuppetApiFailure> {
-    let reading = tokio::task::spawn_blocking(move || QueryParams::of_form(&body));
-    reading
-        .await
-        .map_err(|panic| PuppetApiFailure::internal(&panic))
+    let responding = respond(server.agents, &certname, &caller, form, &headers);
+    let response = Box::pin(responding).await;
+    drop(memory);
+    response
 }
 
 async fn respond(
@@ -88,11 +87,30 @@ async fn respond(
             "catalog compiled"
         );
     }
-    let headers = [
+    let described = [
         (header::CONTENT_TYPE, media_type.to_owned()),
         (COMPILER_NAME, server.name),
+        (header::VARY, "Accept, Accept-Encoding".to_owned()),
     ];
-    Ok((headers, catalog.body).into_response())
+    Ok(match accepts_gzip(headers) {
+        true => {
+            let encoding = [(header::CONTENT_ENCODING, "gzip")];
+            (described, encoding, catalog.body.gzip()).into_response()
+        }
+        false => (described, catalog.body.text()).into_response(),
+    })
+}
+
+/// True if the client accepts responses in the format of gzip.
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT_ENCODING).iter();
+    let accepted = accepted.filter_map(|value| value.to_str().ok());
+    let mut codings = accepted.flat_map(|value| value.split(','));
+    codings.any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = weight.trim().strip_prefix("q=").unwrap_or("1");
+        name.trim().eq_ignore_ascii_case("gzip") && weight.parse().unwrap_or(0.0) > 0.0
+    })
 }
 
 /// The form of values, and the media type of the response.
@@ -124,7 +142,7 @@ pub(super) fn catalog_failure(error: AgentCatalogError) -> PuppetApiFailure {
         AgentCatalogError::StaticFile(_) | AgentCatalogError::OfPuppetserver { .. } => {
             PuppetApiFailure::server_error(message)
         }
-        AgentCatalogError::FactSource { .. } => PuppetApiFailure::busy(message, BUSY_RETRY),
+        AgentCatalogError::FactSource { .. } => PuppetApiFailure::busy(message),
         AgentCatalogError::ContentChanged { .. } => PuppetApiFailure::not_found(message),
         AgentCatalogError::Thread(_) => PuppetApiFailure::internal(&error),
         AgentCatalogError::Catalog(error) => engine_failure(error),
@@ -136,7 +154,7 @@ fn engine_failure(error: CatalogError) -> PuppetApiFailure {
     match error {
         CatalogError::QueueFull(_)
         | CatalogError::WaitedTooLong { .. }
-        | CatalogError::Stopping => PuppetApiFailure::busy(message, BUSY_RETRY),
+        | CatalogError::Stopping => PuppetApiFailure::busy(message),
         CatalogError::Code(error) => crate::files::code_failure(error),
         _ => PuppetApiFailure::server_error(message),
     }

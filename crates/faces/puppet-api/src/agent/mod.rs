@@ -17,13 +17,12 @@ use std::sync::Arc;
 
 use agent_catalogs::{AgentCatalogs, AgentIdentity};
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::routing::get;
 use environments::CodeReader;
 
-use crate::defaults::CATALOG_BODY_BYTES;
 use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
+use crate::submitted_body::SubmissionReader;
 
 /// The server as agents see it.
 #[derive(Debug, Clone)]
@@ -34,7 +33,14 @@ pub struct AgentServer {
     pub name: String,
 }
 
-pub(crate) fn router(server: AgentServer) -> Router {
+/// State of the handlers.
+#[derive(Debug, Clone)]
+struct AgentServerState {
+    agents: AgentServer,
+    bodies: SubmissionReader,
+}
+
+pub(crate) fn router(agents: AgentServer, bodies: SubmissionReader) -> Router {
     Router::new()
         .route(
             "/puppet/v3/catalog/{certname}",
@@ -45,8 +51,7 @@ pub(crate) fn router(server: AgentServer) -> Router {
             "/puppet/v3/static_file_content/{*path}",
             get(static_content::get),
         )
-        .layer(DefaultBodyLimit::max(CATALOG_BODY_BYTES))
-        .with_state(server)
+        .with_state(AgentServerState { agents, bodies })
 }
 
 /// The caller, who must have a certificate of this name.

@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use error_causes::chain;
 use serde::Serialize;
 
-use super::{AgentServer, identify};
+use super::{AgentServerState, identify};
 use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
@@ -25,14 +25,18 @@ struct NodeParameters {
 }
 
 pub(super) async fn get(
-    State(server): State<AgentServer>,
+    State(server): State<AgentServerState>,
     Path(certname): Path<String>,
     caller: PuppetApiCaller,
     params: QueryParams,
 ) -> Result<Json<NodeDocument>, PuppetApiFailure> {
     let agent = identify(&caller, &certname)?;
     let requested = params.environment()?;
-    let environment = server.catalogs.environment_of(&agent, &requested).await;
+    let environment = server
+        .agents
+        .catalogs
+        .environment_of(&agent, &requested)
+        .await;
     let environment = environment.map_err(|error| PuppetApiFailure::server_error(chain(&error)))?;
     Ok(Json(NodeDocument {
         name: certname,

@@ -17,7 +17,7 @@ use axum::response::Response;
 use environments::{CodeFile, CodeReader, EnvironmentName, FileMount, Sha256};
 
 use super::catalog::catalog_failure;
-use super::{AgentServer, identify};
+use super::{AgentServer, AgentServerState, identify};
 use crate::failure::PuppetApiFailure;
 use crate::files::{FoundFile, code_failure};
 use crate::peer::PuppetApiCaller;
@@ -27,7 +27,7 @@ use crate::query::QueryParams;
 const CACHING: HeaderValue = HeaderValue::from_static("private, max-age=31536000, immutable");
 
 pub(super) async fn get(
-    State(server): State<AgentServer>,
+    State(server): State<AgentServerState>,
     Path(path): Path<String>,
     caller: PuppetApiCaller,
     params: QueryParams,
@@ -38,7 +38,7 @@ pub(super) async fn get(
         .strip_prefix(BY_HASH)
         .and_then(|rest| rest.strip_prefix('/'));
     let file = match by_hash {
-        Some(digits) => content(&server, &caller, certname, digits).await?,
+        Some(digits) => content(&server.agents, &caller, certname, digits).await?,
         None => {
             let environment = params.environment()?;
             let code_id = params.get("code_id")?.filter(|code_id| !code_id.is_empty());
@@ -46,7 +46,11 @@ pub(super) async fn get(
                 .ok_or_else(|| PuppetApiFailure::bad_request("the parameter code_id is missing"))?;
             let place = VersionFile::parse(&path)?;
             place
-                .open(Arc::clone(&server.code), environment, code_id.to_owned())
+                .open(
+                    Arc::clone(&server.agents.code),
+                    environment,
+                    code_id.to_owned(),
+                )
                 .await?
         }
     };

@@ -6,9 +6,9 @@ use pki::ca::SignOptions;
 use serde::{Deserialize, Serialize};
 
 use super::audit_trail::{self, AuditRoute, CaOperation};
+use super::body::WholeBody;
 use super::failure::CaFailure;
 use super::service::{CallerCaService, certname};
-use crate::body::WholeBody;
 use crate::peer::PuppetApiCaller;
 
 const SIGN: AuditRoute = "POST /puppet-ca/v1/sign";
@@ -32,7 +32,7 @@ pub(super) struct BulkSignReply {
 pub(super) async fn sign_all(
     CallerCaService(service): CallerCaService,
     caller: PuppetApiCaller,
-    WholeBody(body, _): WholeBody<CaFailure>,
+    WholeBody(body): WholeBody,
 ) -> Result<Json<BulkSignReply>, CaFailure> {
     service.authorize(&caller, CaOperation::Sign, SIGN).await?;
     let mut outcome = BulkSignReply::default();
@@ -62,7 +62,7 @@ pub(super) async fn sign_all(
 pub(super) async fn clean_all(
     CallerCaService(service): CallerCaService,
     caller: PuppetApiCaller,
-    WholeBody(body, _): WholeBody<CaFailure>,
+    WholeBody(body): WholeBody,
 ) -> Result<String, CaFailure> {
     service
         .authorize(&caller, CaOperation::Clean, CLEAN)

@@ -8,7 +8,6 @@ use axum::response::{IntoResponse, Response};
 use pki::CaError;
 
 use super::service::CaWorkError;
-use crate::body::BodyFailure;
 use crate::defaults::{CA_BUSY_RETRY, LIST_FULL_RETRY};
 
 #[derive(Debug)]
@@ -51,6 +50,11 @@ impl CaFailure {
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message.into())
+    }
+
+    /// The client did not send its body in time.
+    pub(super) fn timeout(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, message.into())
     }
 
     /// The CA is overloaded; agents retry by themselves.
@@ -118,12 +122,6 @@ impl From<CaError> for CaFailure {
             _ => return Self::internal(&error),
         };
         Self::new(status, error.to_string())
-    }
-}
-
-impl BodyFailure for CaFailure {
-    fn timeout(message: String) -> Self {
-        Self::new(StatusCode::REQUEST_TIMEOUT, message)
     }
 }
 

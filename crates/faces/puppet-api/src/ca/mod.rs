@@ -19,6 +19,7 @@
 
 mod audit_trail;
 mod autosign;
+mod body;
 mod bulk;
 mod certificate;
 mod failure;

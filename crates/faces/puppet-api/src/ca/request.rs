@@ -9,9 +9,9 @@ use pki::{CaError, CertificateAuthority};
 
 use super::audit_trail::{self, AuditRoute, CaOperation};
 use super::autosign::AutosignDecision;
+use super::body::WholeBody;
 use super::failure::CaFailure;
 use super::service::{CaService, CallerCaService, certname};
-use crate::body::WholeBody;
 use crate::peer::PuppetApiCaller;
 
 const SUBMIT: AuditRoute = "PUT /puppet-ca/v1/certificate_request/{name}";
@@ -37,7 +37,7 @@ pub(super) async fn submit(
     CallerCaService(service): CallerCaService,
     PathVariable(name): PathVariable<String>,
     caller: PuppetApiCaller,
-    WholeBody(body, _): WholeBody<CaFailure>,
+    WholeBody(body): WholeBody,
 ) -> Result<StatusCode, CaFailure> {
     let certname = certname(&name)?;
     let unasked = service.autosign_names();

@@ -13,9 +13,9 @@ use pki::ca::{CertificateEntry, CertificateState as CertState, SignOptions};
 use serde::Deserialize;
 
 use super::audit_trail::{self, AuditRoute, CaOperation};
+use super::body::WholeBody;
 use super::failure::CaFailure;
 use super::service::{CaService, CallerCaService, certname};
-use crate::body::WholeBody;
 use crate::defaults::MAX_CERT_TTL_SECONDS;
 use crate::peer::PuppetApiCaller;
 
@@ -75,7 +75,7 @@ pub(super) async fn change(
     CallerCaService(service): CallerCaService,
     Path(name): Path<String>,
     caller: PuppetApiCaller,
-    WholeBody(body, _): WholeBody<CaFailure>,
+    WholeBody(body): WholeBody,
 ) -> Result<StatusCode, CaFailure> {
     // The body decides between signing and revoking; it is not read for callers without permission.
     service

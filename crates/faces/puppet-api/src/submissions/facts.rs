@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::SubmissionServer;
-use super::failure::SubmissionFailure;
 use crate::defaults::FACTS_BODY_BYTES;
+use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
 
@@ -32,7 +32,7 @@ pub(super) async fn put(
     caller: PuppetApiCaller,
     params: QueryParams,
     request: Request,
-) -> Result<Response, SubmissionFailure> {
+) -> Result<Response, PuppetApiFailure> {
     let environment = environment(&params)?;
     let submitted = server
         .bodies
@@ -42,16 +42,16 @@ pub(super) async fn put(
     let reading = tokio::task::spawn_blocking(move || {
         let document: Result<FactsDocument, _> = decode_errors::json::from_str(&submitted.json);
         document.map_err(|error| {
-            SubmissionFailure::invalid(format!("the facts cannot be read: {error}"))
+            PuppetApiFailure::bad_request(format!("the facts cannot be read: {error}"))
         })
     });
     let Ok(document) = reading.await else {
-        return Err(SubmissionFailure::busy("the server is shutting down"));
+        return Err(PuppetApiFailure::busy("the server is shutting down"));
     };
     let mut document = document?;
     if document.name.as_deref() != Some(certname.as_str()) {
         let message = "the facts are of another node than the one that sends them";
-        return Err(SubmissionFailure::invalid(message));
+        return Err(PuppetApiFailure::bad_request(message));
     }
     document.values.shift_remove("trusted");
     let timestamp = document.timestamp.and_then(|text| text.parse().ok());
@@ -67,8 +67,8 @@ pub(super) async fn put(
 }
 
 /// The environment in the query; `None` if there is none.
-fn environment(params: &QueryParams) -> Result<Option<EnvironmentName>, SubmissionFailure> {
-    let invalid = |error: &dyn std::fmt::Display| SubmissionFailure::invalid(error.to_string());
+fn environment(params: &QueryParams) -> Result<Option<EnvironmentName>, PuppetApiFailure> {
+    let invalid = |error: &dyn std::fmt::Display| PuppetApiFailure::bad_request(error.to_string());
     let given = params.get("environment");
     let given = given.map_err(|_| invalid(&"the parameter environment occurs several times"))?;
     let parse = |name: &str| name.parse::<EnvironmentName>();
@@ -82,14 +82,14 @@ fn environment(params: &QueryParams) -> Result<Option<EnvironmentName>, Submissi
 fn trusted(
     caller: &PuppetApiCaller,
     certname: &pcp::Certname,
-) -> Result<Map<String, Value>, SubmissionFailure> {
+) -> Result<Map<String, Value>, PuppetApiFailure> {
     let Some(peer) = &caller.certificate.0 else {
-        return Err(SubmissionFailure::forbidden(
+        return Err(PuppetApiFailure::forbidden(
             "show a client certificate of this CA",
         ));
     };
     let extensions = pki::puppet_extensions(&peer.der).map_err(|error| {
-        SubmissionFailure::internal(format!("the certificate cannot be read: {error}"))
+        PuppetApiFailure::server_error(format!("the certificate cannot be read: {error}"))
     })?;
     Ok(trusted_facts(certname, extensions))
 }

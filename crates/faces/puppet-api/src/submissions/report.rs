@@ -8,7 +8,7 @@ use run_reports::RunReport;
 use run_reports::defaults::MAX_REPORT_TEXT_BYTES;
 
 use super::SubmissionServer;
-use super::failure::SubmissionFailure;
+use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
 
 pub(super) async fn put(
@@ -16,7 +16,7 @@ pub(super) async fn put(
     Path(name): Path<String>,
     caller: PuppetApiCaller,
     request: Request,
-) -> Result<Response, SubmissionFailure> {
+) -> Result<Response, PuppetApiFailure> {
     let received = Timestamp::now();
     let submitted = server
         .bodies
@@ -27,12 +27,12 @@ pub(super) async fn put(
         (report, submitted)
     });
     let Ok((report, submitted)) = reading.await else {
-        return Err(SubmissionFailure::busy("the server is shutting down"));
+        return Err(PuppetApiFailure::busy("the server is shutting down"));
     };
     let report = report.map_err(|error| {
         let cause = error_causes::chain(&error).to_string();
         tracing::warn!(certname = %submitted.certname, cause, "a report is refused");
-        SubmissionFailure::invalid(cause)
+        PuppetApiFailure::bad_request(cause)
     })?;
     server.run_reports.record_report(report).await?;
     // The list of what report processors returned, as a puppetserver answers.

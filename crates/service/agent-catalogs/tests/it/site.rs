@@ -172,7 +172,7 @@ impl NodeState {
 
 /// The document without what differs between two compilations of the same.
 pub(crate) fn document(catalog: &AgentCatalog) -> Json {
-    let mut document: Json = serde_json::from_slice(&catalog.body).unwrap();
+    let mut document: Json = serde_json::from_slice(&catalog.body.text()).unwrap();
     for key in ["catalog_uuid", "version"] {
         document[key] = Json::Null;
     }

@@ -1,4 +1,4 @@
-//! Bodies of submissions: [`SubmissionReader`].
+//! Bodies that nodes send: [`SubmissionReader`].
 //!
 //! Invariants: the memory for all bodies together is reserved before they are read; an uncompressed
 //! body is no larger than its limit, whatever the compressed one says.
@@ -15,23 +15,32 @@ use pcp::Certname;
 use run_reports::pson_to_json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::failure::SubmissionFailure;
 use crate::defaults::{SUBMISSION_BODIES_KIB, SUBMISSION_TIME, SUBMISSION_WAIT};
+use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
+use crate::query::QueryParams;
 
 /// Reader of bodies, with the memory that they share.
 #[derive(Clone, Debug)]
-pub(super) struct SubmissionReader {
+pub(crate) struct SubmissionReader {
     memory: Arc<Semaphore>,
 }
 
 /// A body as JSON text.
 #[derive(Debug)]
-pub(super) struct SubmittedText {
-    pub(super) certname: Certname,
-    pub(super) json: String,
+pub(crate) struct SubmittedText {
+    pub(crate) certname: Certname,
+    pub(crate) json: String,
     /// Memory for the text, held until it is recorded.
     _memory: OwnedSemaphorePermit,
+}
+
+/// A body as the parameters of a form.
+#[derive(Debug)]
+pub(crate) struct SubmittedForm {
+    pub(crate) params: QueryParams,
+    /// Memory for the parameters, held until the request is answered.
+    pub(crate) _memory: OwnedSemaphorePermit,
 }
 
 /// The compression of a body.
@@ -53,32 +62,28 @@ const MEDIA_TYPES: [&str; 4] = [
 // === impl SubmissionReader ===
 
 impl SubmissionReader {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             memory: Arc::new(Semaphore::new(SUBMISSION_BODIES_KIB as usize)),
         }
     }
 
     /// Reads the body of at most `limit` bytes that a node sends about itself.
-    pub(super) async fn read(
+    pub(crate) async fn read(
         &self,
         caller: &PuppetApiCaller,
         name: &str,
         request: Request,
         limit: usize,
-    ) -> Result<SubmittedText, SubmissionFailure> {
+    ) -> Result<SubmittedText, PuppetApiFailure> {
         let certname = own_certname(caller, name)?;
         check_media_type(request.headers())?;
         let coding = BodyCoding::of(request.headers())?;
-        let body = request.into_body();
-        let announced = body.size_hint().exact();
-        let announced = announced.filter(|_| coding == BodyCoding::Identity);
-        let memory = self.reserve(announced, limit).await?;
-        let bytes = read_whole(body, limit).await?;
+        let (bytes, memory) = self.read_bytes(request, coding, limit).await?;
         let text = tokio::task::spawn_blocking(move || to_json(&bytes, coding, limit));
         let json = text
             .await
-            .map_err(|_| SubmissionFailure::busy("the server is shutting down"))??;
+            .map_err(|_| PuppetApiFailure::busy("the server is shutting down"))??;
         Ok(SubmittedText {
             certname,
             json,
@@ -86,15 +91,53 @@ impl SubmissionReader {
         })
     }
 
+    /// Reads a form of at most `limit` bytes, such as a request for a catalog.
+    pub(crate) async fn read_form(
+        &self,
+        request: Request,
+        limit: usize,
+    ) -> Result<SubmittedForm, PuppetApiFailure> {
+        let coding = BodyCoding::of(request.headers())?;
+        let (bytes, memory) = self.read_bytes(request, coding, limit).await?;
+        let reading = tokio::task::spawn_blocking(move || {
+            let bytes = match coding {
+                BodyCoding::Identity => bytes,
+                BodyCoding::Gzip => unpack(MultiGzDecoder::new(&*bytes), limit)?.into(),
+                BodyCoding::Deflate => unpack(ZlibDecoder::new(&*bytes), limit)?.into(),
+            };
+            Ok::<_, PuppetApiFailure>(QueryParams::of_form(&bytes))
+        });
+        let params = reading
+            .await
+            .map_err(|_| PuppetApiFailure::busy("the server is shutting down"))??;
+        Ok(SubmittedForm {
+            params,
+            _memory: memory,
+        })
+    }
+
+    async fn read_bytes(
+        &self,
+        request: Request,
+        coding: BodyCoding,
+        limit: usize,
+    ) -> Result<(Bytes, OwnedSemaphorePermit), PuppetApiFailure> {
+        let body = request.into_body();
+        let announced = body.size_hint().exact();
+        let announced = announced.filter(|_| coding == BodyCoding::Identity);
+        let memory = self.reserve(announced, limit).await?;
+        Ok((read_whole(body, limit).await?, memory))
+    }
+
     /// Reserves memory for a body of the announced length, or else of the limit.
     async fn reserve(
         &self,
         announced: Option<u64>,
         limit: usize,
-    ) -> Result<OwnedSemaphorePermit, SubmissionFailure> {
+    ) -> Result<OwnedSemaphorePermit, PuppetApiFailure> {
         let most = u64::try_from(limit).unwrap_or(u64::MAX);
         if announced.is_some_and(|bytes| bytes > most) {
-            return Err(SubmissionFailure::too_large(limit));
+            return Err(PuppetApiFailure::too_large(limit));
         }
         let kib = announced.unwrap_or(most).div_ceil(1_024).max(1);
         let kib = u32::try_from(kib)
@@ -103,7 +146,7 @@ impl SubmissionReader {
         let memory = Arc::clone(&self.memory).acquire_many_owned(kib);
         match tokio::time::timeout(SUBMISSION_WAIT, memory).await {
             Ok(Ok(memory)) => Ok(memory),
-            Ok(Err(_)) | Err(_) => Err(SubmissionFailure::busy(
+            Ok(Err(_)) | Err(_) => Err(PuppetApiFailure::busy(
                 "too many nodes send reports and facts at once",
             )),
         }
@@ -111,21 +154,12 @@ impl SubmissionReader {
 }
 
 /// The name in the path, which must be that of the certificate.
-fn own_certname(caller: &PuppetApiCaller, name: &str) -> Result<Certname, SubmissionFailure> {
-    let Some(certname) = caller.certname() else {
-        return Err(SubmissionFailure::forbidden(
-            "data is taken from known nodes only; show a client certificate of this CA",
-        ));
-    };
-    if certname != name {
-        let message = format!("{certname} may send data about itself only");
-        return Err(SubmissionFailure::forbidden(message));
-    }
-    let parsed = certname.parse();
-    parsed.map_err(|error: pcp::CertnameError| SubmissionFailure::invalid(error.to_string()))
+fn own_certname(caller: &PuppetApiCaller, name: &str) -> Result<Certname, PuppetApiFailure> {
+    let certname = caller.require_own(name)?.certname.parse();
+    certname.map_err(|error: pcp::CertnameError| PuppetApiFailure::bad_request(error.to_string()))
 }
 
-fn check_media_type(headers: &HeaderMap) -> Result<(), SubmissionFailure> {
+fn check_media_type(headers: &HeaderMap) -> Result<(), PuppetApiFailure> {
     let given = header_text(headers, header::CONTENT_TYPE);
     let kind = given.split(';').next().unwrap_or_default().trim();
     if MEDIA_TYPES
@@ -134,7 +168,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), SubmissionFailure> {
     {
         return Ok(());
     }
-    Err(SubmissionFailure::unsupported(
+    Err(PuppetApiFailure::unsupported(
         "the body must be application/json or text/pson, as the header content-type tells",
     ))
 }
@@ -144,19 +178,17 @@ fn header_text(headers: &HeaderMap, name: header::HeaderName) -> &str {
     value.unwrap_or_default()
 }
 
-async fn read_whole(body: Body, limit: usize) -> Result<Bytes, SubmissionFailure> {
+async fn read_whole(body: Body, limit: usize) -> Result<Bytes, PuppetApiFailure> {
     let reading = Limited::new(body, limit).collect();
     match tokio::time::timeout(SUBMISSION_TIME, reading).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            Err(SubmissionFailure::too_large(limit))
-        }
-        Ok(Err(_)) => Err(SubmissionFailure::invalid("the body broke off")),
-        Err(_) => Err(SubmissionFailure::slow(SUBMISSION_TIME)),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(PuppetApiFailure::too_large(limit)),
+        Ok(Err(_)) => Err(PuppetApiFailure::bad_request("the body broke off")),
+        Err(_) => Err(PuppetApiFailure::slow(SUBMISSION_TIME)),
     }
 }
 
-fn to_json(bytes: &[u8], coding: BodyCoding, limit: usize) -> Result<String, SubmissionFailure> {
+fn to_json(bytes: &[u8], coding: BodyCoding, limit: usize) -> Result<String, PuppetApiFailure> {
     let unpacked = match coding {
         BodyCoding::Identity => return Ok(pson_to_json(bytes).into_owned()),
         BodyCoding::Gzip => unpack(MultiGzDecoder::new(bytes), limit)?,
@@ -165,14 +197,14 @@ fn to_json(bytes: &[u8], coding: BodyCoding, limit: usize) -> Result<String, Sub
     Ok(pson_to_json(&unpacked).into_owned())
 }
 
-fn unpack(reader: impl std::io::Read, limit: usize) -> Result<Vec<u8>, SubmissionFailure> {
+fn unpack(reader: impl std::io::Read, limit: usize) -> Result<Vec<u8>, PuppetApiFailure> {
     let most = u64::try_from(limit).unwrap_or(u64::MAX);
     let mut text = Vec::new();
     let read = reader.take(most.saturating_add(1)).read_to_end(&mut text);
     match read {
-        Ok(length) if length > limit => Err(SubmissionFailure::too_large(limit)),
+        Ok(length) if length > limit => Err(PuppetApiFailure::too_large(limit)),
         Ok(_) => Ok(text),
-        Err(_) => Err(SubmissionFailure::invalid(
+        Err(_) => Err(PuppetApiFailure::bad_request(
             "the body is not compressed as its header content-encoding tells",
         )),
     }
@@ -181,13 +213,13 @@ fn unpack(reader: impl std::io::Read, limit: usize) -> Result<Vec<u8>, Submissio
 // === impl BodyCoding ===
 
 impl BodyCoding {
-    fn of(headers: &HeaderMap) -> Result<Self, SubmissionFailure> {
+    fn of(headers: &HeaderMap) -> Result<Self, PuppetApiFailure> {
         let given = header_text(headers, header::CONTENT_ENCODING);
         match given.trim().to_ascii_lowercase().as_str() {
             "" | "identity" => Ok(Self::Identity),
             "gzip" | "x-gzip" => Ok(Self::Gzip),
             "deflate" => Ok(Self::Deflate),
-            _ => Err(SubmissionFailure::unsupported(
+            _ => Err(PuppetApiFailure::unsupported(
                 "the body may be compressed with gzip or deflate only",
             )),
         }

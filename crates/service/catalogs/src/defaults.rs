@@ -9,6 +9,10 @@ pub const FILE_BYTES_MAX: u64 = 64 << 20;
 /// microsecond for each catalog; shared modules have some hundred files.
 pub const OUTSIDE_FILES_MAX: usize = 20_000;
 
+/// Age of a change from which on another one has another time. The clock of files goes in steps of up to 10
+/// ms.
+pub const OUTSIDE_FILE_SETTLED: Duration = Duration::from_millis(50);
+
 /// Depth of directories below the manifest directory of an environment.
 pub const MANIFEST_DEPTH_MAX: usize = 32;
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use compiler::CompilerEnvironment;
 use environments::EnvironmentName;
 
-use crate::environment::{OutsideFiles, are_unchanged};
+use crate::environment::OutsideFiles;
 
 /// An open environment. Its version's directory is in use as long as this exists.
 #[derive(Debug)]
@@ -26,12 +26,6 @@ pub struct OpenEnvironment {
 }
 
 impl OpenEnvironment {
-    /// True if nothing that was read outside of the version has changed since.
-    fn is_current(&self) -> bool {
-        let states = self.outside_files.states();
-        states.is_some_and(|states| are_unchanged(&states))
-    }
-
     /// True if the directory is still there. A version is removed by renaming its directory, so an
     /// environment that is present now was complete until now.
     pub(super) fn is_present(&self) -> bool {
@@ -59,7 +53,7 @@ impl EnvironmentCache {
     pub(super) fn get(&self, directory: &Path) -> Option<Arc<OpenEnvironment>> {
         let found = take(&mut self.lock(), directory)?;
         // without the lock, because files are examined
-        if found.is_current() {
+        if found.outside_files.are_current() {
             return Some(found);
         }
         self.lock().retain(|open| !Arc::ptr_eq(open, &found));

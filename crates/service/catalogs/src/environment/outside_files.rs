@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, UNIX_EPOCH};
 
-use crate::defaults::{MANIFEST_DEPTH_MAX, OUTSIDE_FILES_MAX};
+use crate::defaults::{MANIFEST_DEPTH_MAX, OUTSIDE_FILE_SETTLED, OUTSIDE_FILES_MAX};
 
 /// The state of a file: device, inode, size, and time of the last change with its nanoseconds.
 pub type OutsideFileState = (u64, u64, u64, i64, i64);
@@ -22,7 +23,14 @@ pub type OutsideFileStates = BTreeMap<PathBuf, Option<OutsideFileState>>;
 pub struct OutsideFiles {
     /// Directory of the version; its links are resolved.
     root: PathBuf,
-    states: Mutex<OutsideFileStates>,
+    noted: Mutex<NotedFiles>,
+}
+
+#[derive(Debug, Default)]
+struct NotedFiles {
+    states: OutsideFileStates,
+    /// True if a file had changed so recently that a further change may leave its state as it is.
+    has_unsettled: bool,
 }
 
 impl OutsideFiles {
@@ -30,17 +38,25 @@ impl OutsideFiles {
     /// global configuration of Hiera. Nothing was read yet.
     pub(crate) fn new(root: &Path, directories: &[PathBuf], hiera_config: &Path) -> Arc<Self> {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        let mut states = OutsideFileStates::new();
+        let mut noted = NotedFiles::default();
         for directory in directories {
             let real = directory.canonicalize();
             if !real.as_ref().unwrap_or(directory).starts_with(&root) {
-                add_all(&mut states, directory, 0);
+                noted.add_all(directory, 0);
             }
         }
-        states.insert(hiera_config.to_owned(), state(hiera_config));
+        noted.add(hiera_config);
+        if noted.states.len() > OUTSIDE_FILES_MAX {
+            tracing::warn!(
+                root = %root.display(),
+                "the shared modules of an environment have more than {OUTSIDE_FILES_MAX} files: changes of them \
+                 are noticed when another version is deployed, and catalogs are compiled for each request; move \
+                 them into the control repository"
+            );
+        }
         Arc::new(Self {
             root,
-            states: Mutex::new(states),
+            noted: Mutex::new(noted),
         })
     }
 
@@ -49,41 +65,72 @@ impl OutsideFiles {
         if path.starts_with(&self.root) {
             return;
         }
-        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        if states.len() <= OUTSIDE_FILES_MAX && !states.contains_key(path) {
-            states.insert(path.to_owned(), state(path));
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        if noted.states.len() <= OUTSIDE_FILES_MAX && !noted.states.contains_key(path) {
+            noted.add(path);
         }
     }
 
-    /// The states of all files before they were read; `None` if there are too many to be compared.
+    /// True if what was read is what the files have now, as far as there are not too many to be compared.
+    pub(crate) fn are_current(&self) -> bool {
+        match self.states() {
+            Some(states) => are_unchanged(&states),
+            None => {
+                let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+                noted.states.len() > OUTSIDE_FILES_MAX
+            }
+        }
+    }
+
+    /// The states of all files before they were read; `None` if they cannot be compared: there are too
+    /// many, or one had just changed.
     #[must_use]
     pub fn states(&self) -> Option<OutsideFileStates> {
-        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        (states.len() <= OUTSIDE_FILES_MAX).then(|| states.clone())
+        let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_comparable = noted.states.len() <= OUTSIDE_FILES_MAX && !noted.has_unsettled;
+        is_comparable.then(|| noted.states.clone())
     }
+}
+
+impl NotedFiles {
+    fn add(&mut self, path: &Path) {
+        let state = state(path);
+        self.has_unsettled |= state.is_some_and(|state| !is_settled(state));
+        self.states.insert(path.to_owned(), state);
+    }
+
+    /// Adds a directory with all below it, as far as there is room. A directory changes when an entry is
+    /// added or removed, so its own state stands for that.
+    fn add_all(&mut self, path: &Path, depth: usize) {
+        if depth > MANIFEST_DEPTH_MAX || self.states.len() > OUTSIDE_FILES_MAX {
+            return;
+        }
+        self.add(path);
+        let entries = std::fs::read_dir(path).into_iter().flatten();
+        for entry in entries.filter_map(Result::ok) {
+            let path = entry.path();
+            match path.is_dir() {
+                true => self.add_all(&path, depth + 1),
+                false => self.add(&path),
+            }
+        }
+    }
+}
+
+/// True if the last change of a file is so long ago that a later one has another time.
+fn is_settled((_, _, _, seconds, nanoseconds): OutsideFileState) -> bool {
+    let since_epoch = Duration::new(
+        seconds.try_into().unwrap_or(0),
+        nanoseconds.try_into().unwrap_or(0),
+    );
+    let age = (UNIX_EPOCH + since_epoch).elapsed();
+    age.is_ok_and(|age| age > OUTSIDE_FILE_SETTLED)
 }
 
 /// True if all files have the same states now.
 #[must_use]
 pub fn are_unchanged(states: &OutsideFileStates) -> bool {
     states.iter().all(|(path, known)| state(path) == *known)
-}
-
-/// Adds a directory with all below it, as far as there is room. A directory changes when an entry is added
-/// or removed, so its own state stands for that.
-fn add_all(states: &mut OutsideFileStates, path: &Path, depth: usize) {
-    if depth > MANIFEST_DEPTH_MAX || states.len() > OUTSIDE_FILES_MAX {
-        return;
-    }
-    states.insert(path.to_owned(), state(path));
-    let entries = std::fs::read_dir(path).into_iter().flatten();
-    for entry in entries.filter_map(Result::ok) {
-        let path = entry.path();
-        match path.is_dir() {
-            true => add_all(states, &path, depth + 1),
-            false => drop(states.insert(path.clone(), state(&path))),
-        }
-    }
 }
 
 fn state(path: &Path) -> Option<OutsideFileState> {
@@ -101,7 +148,7 @@ fn state(path: &Path) -> Option<OutsideFileState> {
 mod tests {
     use std::fs;
 
-    use super::{OutsideFiles, are_unchanged};
+    use super::{OUTSIDE_FILE_SETTLED, OutsideFiles, are_unchanged};
 
     #[test]
     fn every_change_outside_is_noticed_and_none_inside() {
@@ -114,6 +161,7 @@ mod tests {
         fs::write(path("secret"), "a").unwrap();
         let modules = [path("version/modules"), path("base")];
         let states = || {
+            std::thread::sleep(2 * OUTSIDE_FILE_SETTLED);
             let files = OutsideFiles::new(&path("version"), &modules, &path("hiera.yaml"));
             files.note(&path("version/inside"));
             files.note(&path("secret"));
@@ -132,6 +180,8 @@ mod tests {
             fs::write(path(changed), content).unwrap();
             assert!(!are_unchanged(&before), "{changed}");
         }
+        let files = OutsideFiles::new(&path("version"), &modules, &path("hiera.yaml"));
+        assert!(files.states().is_none(), "a file has just changed");
         let before = states();
         fs::write(path("version/inside"), "x").unwrap();
         assert!(are_unchanged(&before));

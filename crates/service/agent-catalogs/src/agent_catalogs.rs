@@ -27,7 +27,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::catalog_id::{CatalogInputs, FactPaths};
 use crate::kept_catalogs::{CatalogReuse, KeptCatalogs};
 use crate::static_files::{StaticContents, StaticFileError, inline_files};
-use crate::{AgentCatalogError, CatalogBody, CatalogId, ChecksumType, KeptAgentCatalog};
+use crate::{AgentCatalogError, CatalogId, ChecksumType, CompressedCatalog, KeptAgentCatalog};
 
 /// Gives catalogs to agents. Clones share everything.
 #[derive(Debug, Clone)]
@@ -86,7 +86,7 @@ pub struct AgentCatalog {
     pub environment: EnvironmentName,
     /// Code id of the version; `None` if the environment has none.
     pub code_id: Option<String>,
-    pub body: CatalogBody,
+    pub body: CompressedCatalog,
     /// Time of the compilation; `None` if the catalog was not compiled for this request.
     pub compile_time: Option<Duration>,
 }
@@ -181,7 +181,7 @@ impl AgentCatalogs {
         request: &AgentCatalogRequest,
         node: &CatalogNode,
         opened: &OpenEnvironment,
-    ) -> Result<Option<CatalogBody>, AgentCatalogError> {
+    ) -> Result<Option<CompressedCatalog>, AgentCatalogError> {
         let Some(newest) = self.inner.kept.newest(node.certname()) else {
             return Ok(None);
         };
@@ -242,7 +242,7 @@ impl AgentCatalogs {
     }
 
     /// Forwards a new catalog to PuppetDB, if there is one.
-    async fn forward(&self, request: &AgentCatalogRequest, body: &CatalogBody) {
+    async fn forward(&self, request: &AgentCatalogRequest, body: &CompressedCatalog) {
         if !self.inner.run_reports.forwards() {
             return;
         }
@@ -404,7 +404,7 @@ impl AgentCatalogs {
     }
 }
 
-type WrittenDocument = Result<(CatalogBody, StaticContents), StaticFileError>;
+type WrittenDocument = Result<(CompressedCatalog, StaticContents), StaticFileError>;
 
 /// Writes a document, with the files of `version` if it is static.
 fn document_writer(
@@ -417,7 +417,7 @@ fn document_writer(
             None => Ok(StaticContents::default()),
         };
         Ok(match contents {
-            Ok(contents) => Ok((CatalogBody::new(&document.to_text(form)?), contents)),
+            Ok(contents) => Ok((CompressedCatalog::new(&document.to_text(form)?), contents)),
             Err(error) => Err(error),
         })
     }
@@ -440,7 +440,7 @@ fn empty_catalog(certname: &Certname, environment: EnvironmentName) -> AgentCata
     AgentCatalog {
         environment,
         code_id: None,
-        body: CatalogBody::new(&document.to_string()),
+        body: CompressedCatalog::new(&document.to_string()),
         compile_time: None,
     }
 }

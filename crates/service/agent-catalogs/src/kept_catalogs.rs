@@ -14,7 +14,7 @@ use pcp::Certname;
 
 use crate::catalog_id::FactPaths;
 use crate::defaults::{CATALOGS_EACH_MAX, KEPT_BYTES_MAX};
-use crate::{CatalogBody, CatalogId, StaticContent, StaticContents};
+use crate::{CatalogId, CompressedCatalog, StaticContent, StaticContents};
 
 /// A catalog that was given to a node.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct KeptAgentCatalog {
     /// Code id of the version.
     pub code_id: String,
     /// The document; `None` if there is a newer catalog of the node.
-    pub body: Option<CatalogBody>,
+    pub body: Option<CompressedCatalog>,
     /// Contents that the document names by hash.
     pub contents: StaticContents,
     /// Time at which it was compiled.
@@ -175,7 +175,7 @@ impl KeptAgentCatalog {
         const EACH: usize = 200;
         let reuse = self.reuse.as_ref();
         let paths = reuse.map_or(0, |it| it.fact_paths.len() + it.outside_files.len());
-        let body = self.body.as_ref().map_or(0, CatalogBody::len);
+        let body = self.body.as_ref().map_or(0, CompressedCatalog::len);
         body + EACH * (1 + self.contents.len() + paths)
     }
 }
@@ -188,7 +188,7 @@ mod tests {
 
     use super::{KeptAgentCatalog, KeptCatalogs};
     use crate::defaults::CATALOGS_EACH_MAX;
-    use crate::{CatalogBody, StaticContent, StaticContents};
+    use crate::{CompressedCatalog, StaticContent, StaticContents};
 
     /// A text that takes about as many bytes when it is compressed.
     fn random_text(bytes: usize) -> String {
@@ -211,7 +211,7 @@ mod tests {
         KeptAgentCatalog {
             environment: "production".parse().unwrap(),
             code_id: code_id.to_owned(),
-            body: Some(CatalogBody::new(&random_text(bytes))),
+            body: Some(CompressedCatalog::new(&random_text(bytes))),
             contents: StaticContents::from([(sha256, content)]),
             compiled_at: Timestamp::UNIX_EPOCH,
             compile_time: Duration::ZERO,

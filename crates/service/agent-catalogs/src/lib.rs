@@ -4,9 +4,9 @@
 //! contents by hash. Invariant: all that one catalog names belongs to one version of the code.
 
 mod agent_catalogs;
-mod catalog_body;
 mod catalog_id;
 mod checksum;
+mod compressed_catalog;
 pub mod defaults;
 mod error;
 mod ignored_names;
@@ -17,9 +17,9 @@ mod static_files;
 pub use agent_catalogs::{
     AgentCatalog, AgentCatalogRequest, AgentCatalogs, AgentFacts, AgentIdentity,
 };
-pub use catalog_body::CatalogBody;
 pub use catalog_id::CatalogId;
 pub use checksum::{ChecksumType, UnknownChecksumType};
+pub use compressed_catalog::CompressedCatalog;
 pub use error::AgentCatalogError;
 pub use ignored_names::IgnoredNames;
 pub use kept_catalogs::KeptAgentCatalog;

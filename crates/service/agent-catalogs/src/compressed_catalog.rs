@@ -1,4 +1,4 @@
-//! The text of a catalog, compressed: [`CatalogBody`].
+//! The text of a catalog, compressed: [`CompressedCatalog`].
 //!
 //! Agents accept it as it is; a catalog has a tenth of its size then.
 
@@ -11,9 +11,9 @@ use flate2::write::GzEncoder;
 
 /// A document as JSON in the format of gzip.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CatalogBody(Bytes);
+pub struct CompressedCatalog(Bytes);
 
-impl CatalogBody {
+impl CompressedCatalog {
     /// Compresses a text.
     pub(crate) fn new(text: &str) -> Self {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -23,13 +23,13 @@ impl CatalogBody {
         Self(Bytes::from(bytes))
     }
 
-    /// The compressed bytes.
+    /// The document in the format of gzip, as agents accept it.
     #[must_use]
     pub fn gzip(&self) -> Bytes {
         self.0.clone()
     }
 
-    /// The text.
+    /// The document as JSON.
     #[must_use]
     pub fn text(&self) -> Bytes {
         let mut text = Vec::new();
@@ -46,12 +46,12 @@ impl CatalogBody {
 
 #[cfg(test)]
 mod tests {
-    use super::CatalogBody;
+    use super::CompressedCatalog;
 
     #[test]
     fn a_text_is_compressed_and_read_again() {
         let text = r#"{"resources": []}"#.repeat(1_000);
-        let body = CatalogBody::new(&text);
+        let body = CompressedCatalog::new(&text);
         assert_eq!(body.text(), text.as_bytes());
         assert!(body.len() < text.len() / 10);
     }

@@ -15,7 +15,7 @@ mod catalogs;
 /// The figures to measure and their size.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// one-node, agent, fleet, api, lists, broker, store, scope, actions, audit, syntax, language,
+    /// one-node, agent, fleet, api, puppet-server, lists, broker, store, scope, actions, audit, syntax, language,
     /// plans, catalogs or code; all of them if none is named.
     /// Only by name: fairness (15 minutes); lists-postgres, if PostgreSQL is installed; puppet-run,
     /// if the real Puppet peers are installed
@@ -29,7 +29,14 @@ pub(crate) struct Options {
 }
 
 /// Figures of the whole system, measured by the testkit's bench program with the real programs.
-const WHOLE: [&str; 5] = ["one-node", "agent", "fleet", "api", "lists"];
+const WHOLE: [&str; 6] = [
+    "one-node",
+    "agent",
+    "fleet",
+    "api",
+    "puppet-server",
+    "lists",
+];
 
 /// Benchmarks that run only when they are named.
 const ON_DEMAND: [&str; 2] = ["fairness", "lists-postgres"];

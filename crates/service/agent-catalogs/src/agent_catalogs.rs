@@ -306,10 +306,16 @@ impl AgentCatalogs {
     /// The file cannot be read, or has another content now.
     pub async fn content(
         &self,
-        certname: &Certname,
+        agent: &AgentIdentity,
         sha256: Sha256,
     ) -> Result<Option<CodeFile>, AgentCatalogError> {
-        let Some((catalog, content)) = self.inner.kept.content(certname, &sha256) else {
+        let kept = &self.inner.kept;
+        if !kept.has_some(&agent.certname) {
+            // The agent got its catalog before this server started. Unless something was deployed meanwhile,
+            // it names the same contents.
+            Box::pin(self.compile_from_known_facts(agent)).await?;
+        }
+        let Some((catalog, content)) = kept.content(&agent.certname, &sha256) else {
             return Ok(None);
         };
         let code = Arc::clone(&self.inner.code);
@@ -324,6 +330,34 @@ impl AgentCatalogs {
             true => Ok(Some(file)),
             false => Err(AgentCatalogError::ContentChanged { sha256 }),
         }
+    }
+
+    /// Compiles the catalog of a node from the facts that it sent last, so that it is kept. Does nothing if
+    /// none are known.
+    async fn compile_from_known_facts(
+        &self,
+        agent: &AgentIdentity,
+    ) -> Result<(), AgentCatalogError> {
+        let known = self.inner.inventory.facts(&agent.certname).await;
+        let known = known.map_err(|source| AgentCatalogError::FactSource {
+            certname: agent.certname.clone(),
+            source,
+        })?;
+        let environment = known.and_then(|record| record.environment?.parse().ok());
+        let Some(environment) = environment else {
+            return Ok(());
+        };
+        let request = AgentCatalogRequest {
+            agent: agent.clone(),
+            environment,
+            checks_environment: false,
+            facts: None,
+            static_files: Some(ChecksumType::Sha256),
+            form: DocumentForm::Rich,
+            transaction_uuid: None,
+            job_id: None,
+        };
+        self.catalog(request).await.map(drop)
     }
 
     /// Code ids of versions whose files agents may still request.
@@ -350,6 +384,10 @@ impl AgentCatalogs {
             environment: Some(request.environment.to_string()),
             timestamp: facts.timestamp,
         };
+        // With a node that was deleted its exported resources were, which only a compilation keeps again.
+        if !self.inner.inventory.has_facts(certname) {
+            self.inner.kept.forget(certname);
+        }
         // a node is configured even if the database is full
         if let Err(error) = self.inner.run_reports.record_facts(certname, record).await {
             let error = chain(&error);

@@ -110,6 +110,16 @@ impl KeptCatalogs {
         state.give_up(certname, self.bytes_max);
     }
 
+    /// True if a catalog of the node is kept.
+    pub(crate) fn has_some(&self, certname: &Certname) -> bool {
+        self.lock().nodes.contains_key(certname)
+    }
+
+    /// Forgets the catalogs of a node.
+    pub(crate) fn forget(&self, certname: &Certname) {
+        self.lock().forget(certname);
+    }
+
     /// The place of a content that one of the last catalogs of a node names.
     pub(crate) fn content(
         &self,
@@ -141,6 +151,12 @@ impl KeptCatalogs {
 }
 
 impl KeptState {
+    fn forget(&mut self, certname: &Certname) {
+        let removed = self.nodes.remove(certname);
+        let catalogs = removed.map(|node| node.catalogs).unwrap_or_default();
+        self.bytes -= catalogs.iter().map(|it| it.bytes()).sum::<usize>();
+    }
+
     /// Gives up the catalogs of other nodes while there are too many bytes.
     fn give_up(&mut self, newest: &Certname, bytes_max: usize) {
         while self.bytes > bytes_max {
@@ -149,9 +165,7 @@ impl KeptState {
             let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
                 return;
             };
-            let removed = self.nodes.remove(&oldest);
-            let catalogs = removed.map(|node| node.catalogs).unwrap_or_default();
-            self.bytes -= catalogs.iter().map(|it| it.bytes()).sum::<usize>();
+            self.forget(&oldest);
         }
     }
 }

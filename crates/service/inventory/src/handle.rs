@@ -169,6 +169,15 @@ impl Inventory {
         }
     }
 
+    /// True if facts of the node are recorded here. With a PuppetDB always true, because it is not asked.
+    #[must_use]
+    pub fn has_facts(&self, certname: &Certname) -> bool {
+        match &*self.backend {
+            InventoryBackend::PuppetDb(_) => true,
+            InventoryBackend::Embedded(embedded) => embedded.has_facts(certname),
+        }
+    }
+
     /// Extensions of the node's certificate, as they were recorded with its facts; none with a
     /// PuppetDB.
     #[must_use]

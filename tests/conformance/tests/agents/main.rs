@@ -78,7 +78,7 @@ async fn an_agent_of_puppet_8_is_configured_by_this_server_alone() {
 
 /// First run, unchanged run, drift, deployment.
 async fn is_configured(site: AgentSite, agent: PuppetAgent) {
-    site.deploy('a', &code("first\n"));
+    site.deploy("production", 'a', &code("first\n"));
     let run = || async {
         let ran = agent.run(&["agent", "--test"]).await.unwrap();
         outcome(&ran)
@@ -109,10 +109,60 @@ async fn is_configured(site: AgentSite, agent: PuppetAgent) {
     assert_eq!(site.compiled_catalogs(), 1, "{printed}");
 
     // a deployment
-    site.deploy('b', &code("second\n"));
+    site.deploy("production", 'b', &code("second\n"));
     let (status, printed) = run().await;
     assert_eq!(status, Some(2), "{printed}");
     assert_eq!(site.read("sourced"), "second\n");
     assert_eq!(site.compiled_catalogs(), 2, "{printed}");
+    site.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_enrols_is_moved_to_its_environment_and_is_revoked() {
+    if !std::path::Path::new(PUPPET).exists() {
+        eprintln!("SKIPPED: there is no {PUPPET}");
+        return;
+    }
+    let site = AgentSite::start("[ca]\nautosign = [\"*.nodes.test\"]\n").await;
+    site.deploy(
+        "production",
+        'a',
+        &[("manifests/site.pp", "notify { 'production': }")],
+    );
+    site.deploy(
+        "other",
+        'b',
+        &[
+            ("manifests/site.pp", "notify { \"${facts['of_other']}\": }"),
+            (
+                "modules/m/lib/facter/of_other.rb",
+                "Facter.add(:of_other) { setcode { 'of other' } }\n",
+            ),
+        ],
+    );
+    let agent = site.agent("node2.nodes.test");
+    // neither the agent nor the server has a certificate of it
+    site.certificate("clean", "node2.nodes.test").await;
+    std::fs::remove_dir_all(agent.home().join("ssl")).unwrap();
+    let run = || async { outcome(&agent.run(&["agent", "--test"]).await.unwrap()) };
+
+    let (status, printed) = run().await;
+    assert_eq!(status, Some(2), "{printed}");
+    assert!(
+        printed.contains("Downloaded certificate for node2.nodes.test"),
+        "{printed}"
+    );
+    assert!(printed.contains("Notify[production]"), "{printed}");
+
+    // plugins of the new environment are there before its catalog is compiled
+    site.assign_environment("node2.nodes.test", "other").await;
+    let (status, printed) = run().await;
+    assert_eq!(status, Some(2), "{printed}");
+    assert!(printed.contains("Notify[of other]"), "{printed}");
+
+    site.certificate("revoke", "node2.nodes.test").await;
+    let (status, printed) = run().await;
+    assert_eq!(status, Some(1), "{printed}");
+    assert!(!printed.contains("Applied catalog"), "{printed}");
     site.stop().await;
 }

@@ -3,9 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use serde_json::json;
+use testkit::client::Client;
 use testkit::installation::{Installation, Programs};
 use testkit::peers::PuppetAgent;
 use testkit::service::Service;
+
+/// The group "All Environments", whose children choose environments.
+const ALL_ENVIRONMENTS: &str = "7b1d1d4c-9f6e-4c5b-8f3a-2b640e516a01";
 
 /// The server, which is the only one that its agents know.
 pub(crate) struct AgentSite {
@@ -44,26 +49,47 @@ impl AgentSite {
         self.installation.root().join("target")
     }
 
-    /// Writes a version of `production` and makes it live. `TARGET` in a file stands for the directory on
+    /// Assigns an environment to a node, by a node group.
+    pub(crate) async fn assign_environment(&self, certname: &str, environment: &str) {
+        let client = Client::login(&self.installation).await.unwrap();
+        let group = json!({
+            "name": "moved", "parent": ALL_ENVIRONMENTS, "classes": {},
+            "environment": environment, "environment_trumps": true, "rule": ["=", "name", certname],
+        });
+        client
+            .post("/classifier-api/v1/groups", &group)
+            .await
+            .unwrap();
+    }
+
+    /// Runs `tutti ca` for a node: `revoke`, or `clean`.
+    pub(crate) async fn certificate(&self, action: &str, certname: &str) {
+        let mut command = tokio::process::Command::new(self.installation.tutti());
+        command.args(["ca", action, certname, "--config"]);
+        let config = self.installation.root().join("tutti.toml");
+        let ran = command.arg(config).output().await.unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+    }
+
+    /// Writes a version of an environment and makes it live. `TARGET` in a file stands for the directory on
     /// which the agents work.
-    pub(crate) fn deploy(&self, digit: char, files: &[(&str, &str)]) -> String {
+    pub(crate) fn deploy(&self, environment: &str, digit: char, files: &[(&str, &str)]) {
         let code = self.installation.code_dir();
         let signature = String::from(digit).repeat(40);
         let version = code
             .join("versions")
-            .join(format!("production_{signature}"));
+            .join(format!("{environment}_{signature}"));
         let target = self.target().display().to_string();
         for (path, text) in files {
             write(&version.join(path), &text.replace("TARGET", &target));
         }
-        let live = code.join("environments/production");
+        let live = code.join("environments").join(environment);
         let new = code.join("environments/.new");
         std::os::unix::fs::symlink(&version, &new).unwrap();
         if live.is_dir() && !live.is_symlink() {
             std::fs::remove_dir_all(&live).unwrap();
         }
         std::fs::rename(new, live).unwrap();
-        format!("urn:puppet:code-id:1:{signature};production")
     }
 
     /// Number of catalogs that the server compiled for agents.

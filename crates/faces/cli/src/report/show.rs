@@ -158,7 +158,8 @@ fn place(file: Option<&str>, line: Option<i64>) -> String {
 fn print_event(event: &RunReportEvent) {
     let message = event.message.as_deref().unwrap_or_default();
     let text = match &event.property {
-        Some(property) if !event.desired_value.is_empty() => format!(
+        // agents send the checksum of a new content in base64, and in the message as it is
+        Some(property) if property != "content" && !event.desired_value.is_empty() => format!(
             "{property}: {} → {}",
             shown_value(&event.previous_value),
             shown_value(&event.desired_value)

@@ -35,7 +35,7 @@ fn document() -> Value {
         {"type": "Service", "title": "web\u{1b}[2J", "status": "failed", "file": "/site.pp", "line": 7,
          "events": [event("failure", "ensure", "stopped", "running", "no such unit\nsee the journal")]},
         {"type": "File", "title": "/etc/issue", "status": "noop",
-         "events": [event("noop", "content", "", "{sha256}ab", "would change")]},
+         "events": [event("noop", "content", "", "{sha256}ab", "current_value '{sha256}cd', should be '{sha256}ab' (noop)")]},
     ]);
     report["logs"] = json!([
         {"level": "debug", "message": "loading facts", "source": "Puppet"},

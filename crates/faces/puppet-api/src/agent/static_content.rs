@@ -71,7 +71,7 @@ async fn content(
         PuppetApiFailure::bad_request("the path must end with 64 hexadecimal digits")
     })?;
     let agent = identify(caller, certname)?;
-    let found = server.catalogs.content(&agent.certname, sha256).await;
+    let found = server.catalogs.content(&agent, sha256).await;
     found.map_err(catalog_failure)?.ok_or_else(|| {
         PuppetApiFailure::not_found(format!(
             "no catalog that {certname} got lately names the content {sha256}; run the agent again"

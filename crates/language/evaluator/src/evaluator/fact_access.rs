@@ -8,8 +8,9 @@ use std::sync::Arc;
 use pcore::Value;
 
 use super::{EvalContext, Evaluator};
-use crate::code::{MethodNode, NodeId, NodeKind};
+use crate::code::{MethodNode, NodeId, NodeKind, VariableNode};
 use crate::error::EvalResult;
+use crate::fact_reads::FACTS;
 use crate::functions::names_of_path;
 
 impl Evaluator<'_> {
@@ -29,7 +30,7 @@ impl Evaluator<'_> {
                     path.push(constant_name(cx, keys)?);
                     here = *left;
                 }
-                NodeKind::Variable(variable) if variable.is_all_facts() => break,
+                NodeKind::Variable(variable) if is_all_facts(cx, variable) => break,
                 _ => return None,
             }
         }
@@ -46,7 +47,7 @@ impl Evaluator<'_> {
     ) -> EvalResult<Option<Value>> {
         let call = &method.call;
         let is_of_facts = match &cx.unit.node(method.receiver).kind {
-            NodeKind::Variable(variable) => variable.is_all_facts(),
+            NodeKind::Variable(variable) => is_all_facts(cx, variable),
             _ => false,
         };
         if !is_of_facts || call.native.is_none() || call.block.is_some() {
@@ -68,6 +69,12 @@ impl Evaluator<'_> {
             (found, _) => Ok(found),
         }
     }
+}
+
+/// True for `$facts` of the top scope. A host may define a variable of that name in the frames of a program.
+fn is_all_facts(cx: EvalContext<'_>, variable: &VariableNode) -> bool {
+    let is_local = || cx.frame.is_some_and(|frame| frame.lookup(FACTS).is_some());
+    variable.is_all_facts() && (variable.is_qualified || !is_local())
 }
 
 /// The key if it is one text that the code has as such.

@@ -113,6 +113,12 @@ impl Site {
         std::fs::rename(new, self.path("environments/production")).unwrap();
     }
 
+    /// Removes the node from the inventory.
+    pub(crate) async fn delete_node(&self) {
+        let certname = NODE.parse().unwrap();
+        assert!(self.inventory.forget(&certname).await.unwrap());
+    }
+
     /// Sets the variable `of_group` of the node's group.
     pub(crate) async fn classify(&self, value: &str) {
         let delta = json!({"variables": {"of_group": value}});

@@ -201,3 +201,15 @@ async fn the_time_and_other_volatile_data_are_read_each_time() {
         assert!(catalog.compile_time.is_some());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_was_deleted_is_compiled_again() {
+    let (site, node) = start().await;
+    tokio::time::sleep(2 * catalogs::defaults::OUTSIDE_FILE_SETTLED).await;
+    node.catalog(&site.agents).await.unwrap();
+    let again = node.catalog(&site.agents).await.unwrap();
+    assert!(again.compile_time.is_none());
+    site.delete_node().await;
+    let after = node.catalog(&site.agents).await.unwrap();
+    assert!(after.compile_time.is_some());
+}

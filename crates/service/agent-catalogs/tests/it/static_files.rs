@@ -1,7 +1,10 @@
 //! Files that catalogs describe, and their contents.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 
+use agent_catalogs::{AgentCatalogs, AgentIdentity};
+use environments::Sha256;
 use serde_json::json;
 
 use crate::site::{NODE, NodeState, Site, document};
@@ -78,14 +81,40 @@ async fn contents_are_those_of_the_nodes_own_catalogs_even_after_deployments() {
     deploy(&site, 'b', "new");
     node().catalog(&site.agents).await.unwrap();
 
-    let node = NODE.parse().unwrap();
-    let mut file = site.agents.content(&node, sha256).await.unwrap().unwrap();
+    let node = agent(NODE);
+    assert_eq!(
+        read(&site.agents, &node, sha256).await.as_deref(),
+        Some("old")
+    );
+    let other = agent("node2.test");
+    assert_eq!(read(&site.agents, &other, sha256).await, None);
+    assert_eq!(site.agents.versions_in_use().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contents_are_found_after_a_restart_of_the_server() {
+    let site = Site::start().await;
+    deploy(&site, 'a', "hello\n");
+    node().catalog(&site.agents).await.unwrap();
+    let hash = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
+    let sha256 = hash.parse().unwrap();
+    let restarted = site.fresh_engine();
+    let found = read(&restarted, &agent(NODE), sha256).await;
+    assert_eq!(found.as_deref(), Some("hello\n"));
+    // of this node nothing is known
+    assert_eq!(read(&restarted, &agent("node2.test"), sha256).await, None);
+}
+
+fn agent(certname: &str) -> AgentIdentity {
+    AgentIdentity::new(certname.parse().unwrap(), BTreeMap::new())
+}
+
+/// The text of a content; `None` if the node may not read it.
+async fn read(agents: &AgentCatalogs, node: &AgentIdentity, sha256: Sha256) -> Option<String> {
+    let mut file = agents.content(node, sha256).await.unwrap()?;
     let mut text = String::new();
     file.content.read_to_string(&mut text).unwrap();
-    assert_eq!(text, "old");
-    let other = "node2.test".parse().unwrap();
-    assert!(site.agents.content(&other, sha256).await.unwrap().is_none());
-    assert_eq!(site.agents.versions_in_use().len(), 2);
+    Some(text)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -107,6 +107,11 @@ impl EmbeddedInventory {
         Some(record.to_record())
     }
 
+    pub(crate) fn has_facts(&self, certname: &Certname) -> bool {
+        let snapshot = self.snapshot();
+        snapshot.get(certname).is_some_and(|it| it.record.is_some())
+    }
+
     pub(crate) fn certificate_extensions(&self, certname: &Certname) -> BTreeMap<String, String> {
         let snapshot = self.snapshot();
         let record = snapshot.get(certname).and_then(|it| it.record.as_deref());

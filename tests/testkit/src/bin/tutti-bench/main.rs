@@ -12,6 +12,7 @@ mod fairness;
 mod fleet;
 mod lists;
 mod one_node;
+mod puppet_server;
 
 use std::path::PathBuf;
 
@@ -24,11 +25,12 @@ use testkit::machine;
 use testkit::postgres::Postgres;
 
 use crate::api::ApiSize;
+use crate::puppet_server::PuppetServerSize;
 
 /// The figures to measure and their size.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Names of figures; if none is named: fleet, one-node, agent, api, lists; and lists-postgres
+    /// Names of figures; if none is named: fleet, one-node, agent, api, puppet-server, lists; and lists-postgres
     /// and fairness only by name
     names: Vec<String>,
     /// Simulated agents: 10,000 in `fleet`, 2,000 in `fairness`
@@ -72,6 +74,13 @@ async fn main() -> Result<()> {
             false => ApiSize::FULL,
         };
         api::run(&Installation::new(programs.clone(), "")?, size).await?;
+    }
+    if wanted("puppet-server") {
+        let size = match options.smallest {
+            true => PuppetServerSize::SMALLEST,
+            false => PuppetServerSize::FULL,
+        };
+        puppet_server::run(&Installation::new(programs.clone(), "")?, size).await?;
     }
     let filled = match options.smallest {
         true => lists::FILLED_SMALLEST,

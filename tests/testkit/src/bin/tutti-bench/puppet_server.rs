@@ -36,11 +36,11 @@ const MANIFESTS: [(&str, &str); 4] = [
     ),
     (
         "3,001 resources, unchanged",
-        "range(1, 3000).each |$n| { file { \"/f${n}\": content => \"x${n}\" } } notify { 'x': }",
+        "Integer[1, 3000].each |$n| { file { \"/f${n}\": content => \"x${n}\" } } notify { 'x': }",
     ),
     (
         "3,001 resources, compiled each time",
-        "range(1, 3000).each |$n| { file { \"/f${n}\": content => \"x${n}\" } } notify { \"${facts['changing']}\": }",
+        "Integer[1, 3000].each |$n| { file { \"/f${n}\": content => \"x${n}\" } } notify { \"${facts['changing']}\": }",
     ),
 ];
 

@@ -1,6 +1,7 @@
 //! The inventory of nodes: [`open`] opens the one that the configuration names, and [`collect`]
 //! fills an embedded one from the reports of agents.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,10 +66,7 @@ pub(crate) fn collect(
         return None;
     }
     let asker: Option<Arc<dyn FactRequester>> = match config.inventory.collect_facts {
-        true => Some(Arc::new(AgentFactRequester {
-            jobs: jobs.clone(),
-            inventory: inventory.clone(),
-        })),
+        true => Some(Arc::new(AgentFactRequester(jobs.clone()))),
         false => None,
     };
     let settings = CollectorConfig {
@@ -155,10 +153,7 @@ fn node(certname: Certname, presence: &NodePresence) -> ConnectedNode {
 }
 
 /// Collects facts through the job engine, which receives the broker's messages.
-struct AgentFactRequester {
-    jobs: Jobs,
-    inventory: Inventory,
-}
+struct AgentFactRequester(Jobs);
 
 #[async_trait]
 impl FactRequester for AgentFactRequester {
@@ -171,15 +166,13 @@ impl FactRequester for AgentFactRequester {
         timeout: Duration,
     ) -> Result<Value, String> {
         let asked = self
-            .jobs
+            .0
             .send_blocking_request(certname, module, action, &params, timeout);
         asked.await.map_err(|error| error.to_string())
     }
 
-    /// The broker has verified the certname; it keeps no other field of the certificate. Extensions
-    /// are those that the certificate had at the node's last request to the Puppet API.
+    /// The broker has verified the certname; it keeps no other field of the certificate.
     fn trusted_facts(&self, certname: &Certname) -> Map<String, Value> {
-        let known = self.inventory.certificate_extensions(certname);
-        ::inventory::trusted_facts(certname, known)
+        ::inventory::trusted_facts(certname, BTreeMap::new())
     }
 }

@@ -4,6 +4,7 @@
 //! ```text
 //! POST /puppet/v3/catalog/{certname}                 module [agent]
 //! GET  /puppet/v3/node/{certname}                    module [agent]
+//! GET  /puppet/v3/static_file_content/{*path}        module [agent]
 //! GET  /puppet/v3/file_content/{mount}/{*path}       module [files]
 //! GET  /puppet/v3/file_metadata(s)/{mount}/{*path}   module [file_metadata]
 //! …    /puppet-ca/v1/…                               module [ca]
@@ -17,12 +18,13 @@
 //!   ([`https::PeerCertificate`]), never by the content of a request.
 //! - Names in a request are parsed into a closed type before they reach the CA or the code; a
 //!   `String` is never a path.
-//! - Bodies are bounded by [`defaults::MAX_BODY_BYTES`], those with facts by
-//!   [`defaults::CATALOG_BODY_BYTES`].
+//! - Bodies are bounded by [`defaults::MAX_BODY_BYTES`]; those in which nodes send data about themselves have
+//!   limits of their own, and share a bounded memory.
 
 mod agent;
 pub mod ca;
 pub mod defaults;
+mod facts_document;
 mod failure;
 mod file_metadata;
 mod files;

@@ -1,5 +1,6 @@
 //! The caller of a request: [`PuppetApiCaller`].
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 
@@ -46,6 +47,14 @@ impl PuppetApiCaller {
                 "this is served to known nodes only; show a client certificate of this CA",
             )
         })
+    }
+
+    /// Puppet's extensions of the caller's certificate; none without a certificate.
+    pub(crate) fn extensions(&self) -> Result<BTreeMap<String, String>, PuppetApiFailure> {
+        let Some(peer) = &self.certificate.0 else {
+            return Ok(BTreeMap::new());
+        };
+        pki::puppet_extensions(&peer.der).map_err(|error| PuppetApiFailure::internal(&error))
     }
 
     /// The certificate of the caller, which must have this name.

@@ -25,9 +25,9 @@ use run_reports::{ForwardedCatalog, RunReports};
 use serde_json::{Map, Value as Json, json};
 
 use crate::catalog_id::{CatalogInputs, FactPaths};
-use crate::kept_catalogs::{CatalogReuse, KeptCatalogs};
+use crate::kept_catalogs::{CatalogReuse, KeptAgentCatalog, KeptCatalogs};
 use crate::static_files::{StaticContents, StaticFileError, inline_files};
-use crate::{AgentCatalogError, CatalogId, ChecksumType, CompressedCatalog, KeptAgentCatalog};
+use crate::{AgentCatalogError, CatalogId, ChecksumType, CompressedCatalog};
 
 /// Gives catalogs to agents. Clones share everything.
 #[derive(Debug, Clone)]
@@ -227,8 +227,6 @@ impl AgentCatalogs {
                 code_id: code_id.clone(),
                 body: Some(body.clone()),
                 contents,
-                compiled_at: Timestamp::now(),
-                compile_time: compiled.took,
                 reuse: self.reuse(request, node, &opened, &compiled.reads),
             };
             self.inner.kept.keep(certname, catalog);

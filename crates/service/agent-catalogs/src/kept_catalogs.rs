@@ -5,11 +5,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use catalogs::OutsideFileStates;
 use environments::{EnvironmentName, Sha256};
-use jiff::Timestamp;
 use pcp::Certname;
 
 use crate::catalog_id::FactPaths;
@@ -18,17 +16,14 @@ use crate::{CatalogId, CompressedCatalog, StaticContent, StaticContents};
 
 /// A catalog that was given to a node.
 #[derive(Debug)]
-pub struct KeptAgentCatalog {
-    pub environment: EnvironmentName,
+pub(crate) struct KeptAgentCatalog {
+    pub(crate) environment: EnvironmentName,
     /// Code id of the version.
-    pub code_id: String,
+    pub(crate) code_id: String,
     /// The document; `None` if there is a newer catalog of the node.
-    pub body: Option<CompressedCatalog>,
+    pub(crate) body: Option<CompressedCatalog>,
     /// Contents that the document names by hash.
-    pub contents: StaticContents,
-    /// Time at which it was compiled.
-    pub compiled_at: Timestamp,
-    pub compile_time: Duration,
+    pub(crate) contents: StaticContents,
     /// The condition under which it may be given again; `None` if it may not.
     pub(crate) reuse: Option<CatalogReuse>,
 }
@@ -178,8 +173,6 @@ impl KeptAgentCatalog {
             code_id: self.code_id.clone(),
             body: None,
             contents: self.contents.clone(),
-            compiled_at: self.compiled_at,
-            compile_time: self.compile_time,
             reuse: None,
         }
     }
@@ -196,9 +189,6 @@ impl KeptAgentCatalog {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use jiff::Timestamp;
 
     use super::{KeptAgentCatalog, KeptCatalogs};
     use crate::defaults::CATALOGS_EACH_MAX;
@@ -227,8 +217,6 @@ mod tests {
             code_id: code_id.to_owned(),
             body: Some(CompressedCatalog::new(&random_text(bytes))),
             contents: StaticContents::from([(sha256, content)]),
-            compiled_at: Timestamp::UNIX_EPOCH,
-            compile_time: Duration::ZERO,
             reuse: None,
         }
     }

@@ -22,6 +22,5 @@ pub use checksum::{ChecksumType, UnknownChecksumType};
 pub use compressed_catalog::CompressedCatalog;
 pub use error::AgentCatalogError;
 pub use ignored_names::IgnoredNames;
-pub use kept_catalogs::KeptAgentCatalog;
 pub use metadata_document::MetadataDocument;
 pub use static_files::{BY_HASH, StaticContent, StaticContents, StaticFileError, inline_files};

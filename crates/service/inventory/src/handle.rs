@@ -3,7 +3,7 @@
 //! Invariant: callers see no difference between the back ends, except for functions that a back end
 //! does not have.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,16 +175,6 @@ impl Inventory {
         match &*self.backend {
             InventoryBackend::PuppetDb(_) => true,
             InventoryBackend::Embedded(embedded) => embedded.has_facts(certname),
-        }
-    }
-
-    /// Extensions of the node's certificate, as they were recorded with its facts; none with a
-    /// PuppetDB.
-    #[must_use]
-    pub fn certificate_extensions(&self, certname: &Certname) -> BTreeMap<String, String> {
-        match &*self.backend {
-            InventoryBackend::PuppetDb(_) => BTreeMap::new(),
-            InventoryBackend::Embedded(embedded) => embedded.certificate_extensions(certname),
         }
     }
 

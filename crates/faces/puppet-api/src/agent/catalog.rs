@@ -63,7 +63,11 @@ async fn respond(
     headers: &HeaderMap,
 ) -> Result<Response, PuppetApiFailure> {
     let agent = identify(caller, certname)?;
-    let form = CatalogForm::parse(certname, params)?;
+    let name = certname.to_owned();
+    let parsing = tokio::task::spawn_blocking(move || CatalogForm::parse(&name, params));
+    let form = parsing
+        .await
+        .map_err(|panic| PuppetApiFailure::internal(&panic))??;
     let (form_of_values, media_type) = negotiate(headers)?;
     let request = AgentCatalogRequest {
         agent,
@@ -76,7 +80,10 @@ async fn respond(
         job_id: form.job_id,
     };
     let compiling = server.catalogs.catalog(request);
-    let catalog = compiling.await.map_err(catalog_failure)?;
+    let catalog = compiling.await.map_err(|error| {
+        tracing::warn!(certname, error = chain(&error), "an agent gets no catalog");
+        catalog_failure(error)
+    })?;
     if let Some(took) = catalog.compile_time {
         let milliseconds = took.as_millis();
         tracing::info!(

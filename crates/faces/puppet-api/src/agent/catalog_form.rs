@@ -7,11 +7,10 @@
 
 use agent_catalogs::{AgentFacts, ChecksumType};
 use environments::EnvironmentName;
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::{Map, Value as Json};
+use run_reports::pson_to_json;
 
 use crate::defaults::ID_BYTES_MAX;
+use crate::facts_document::read_facts;
 use crate::failure::PuppetApiFailure;
 use crate::query::QueryParams;
 
@@ -27,14 +26,6 @@ pub(super) struct CatalogForm {
     pub(super) transaction_uuid: Option<String>,
     /// The job that started the run; `None` if no job did.
     pub(super) job_id: Option<String>,
-}
-
-/// The facts as agents write them.
-#[derive(Deserialize)]
-struct FactsDocument {
-    name: Option<String>,
-    values: Option<Map<String, Json>>,
-    timestamp: Option<String>,
 }
 
 impl CatalogForm {
@@ -103,35 +94,13 @@ fn parse_facts(
             )));
         }
     }
-    let text = unescape(escaped);
-    let document: FactsDocument = serde_json::from_slice(&text).map_err(|error| {
-        PuppetApiFailure::bad_request(format!("the facts cannot be read: {error}"))
-    })?;
-    if let Some(name) = document.name.filter(|name| name != certname) {
-        return Err(PuppetApiFailure::bad_request(format!(
-            "the facts are of {name:?}, and the catalog of {certname:?} was requested"
-        )));
-    }
-    let mut values = document.values.unwrap_or_default();
-    // written by other clients for the server's use; a fact cannot replace data of the certificate
-    values.remove("trusted");
-    let timestamp = document.timestamp.and_then(|text| text.parse().ok());
-    Ok(AgentFacts {
-        values,
-        timestamp: timestamp.unwrap_or_else(Timestamp::now),
-    })
-}
-
-/// The text behind the second escape; a text that is not escaped is taken as it is. Bytes that are not
-/// UTF-8, which PSON may hold, are replaced.
-fn unescape(text: &str) -> Vec<u8> {
-    if text.starts_with('{') {
-        return text.as_bytes().to_vec();
-    }
-    let bytes: Vec<u8> = percent_encoding::percent_decode_str(text).collect();
-    match String::from_utf8_lossy(&bytes) {
-        std::borrow::Cow::Borrowed(_) => bytes,
-        std::borrow::Cow::Owned(replaced) => replaced.into_bytes(),
+    // a text that is not escaped is taken as it is
+    match escaped.starts_with('{') {
+        true => read_facts(certname, escaped),
+        false => {
+            let bytes: Vec<u8> = percent_encoding::percent_decode_str(escaped).collect();
+            read_facts(certname, &pson_to_json(&bytes))
+        }
     }
 }
 

@@ -56,11 +56,9 @@ pub(crate) fn router(agents: AgentServer, bodies: SubmissionReader) -> Router {
 
 /// The caller, who must have a certificate of this name.
 fn identify(caller: &PuppetApiCaller, name: &str) -> Result<AgentIdentity, PuppetApiFailure> {
-    let peer = caller.require_own(name)?;
+    caller.require_own(name)?;
     let certname = name
         .parse()
         .map_err(|_| PuppetApiFailure::bad_request("the name in the path is no valid certname"))?;
-    let extensions =
-        pki::puppet_extensions(&peer.der).map_err(|error| PuppetApiFailure::internal(&error))?;
-    Ok(AgentIdentity::new(certname, extensions))
+    Ok(AgentIdentity::new(certname, caller.extensions()?))
 }

@@ -11,7 +11,6 @@ mod node_table;
 mod row;
 mod select;
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,15 +109,6 @@ impl EmbeddedInventory {
     pub(crate) fn has_facts(&self, certname: &Certname) -> bool {
         let snapshot = self.snapshot();
         snapshot.get(certname).is_some_and(|it| it.record.is_some())
-    }
-
-    pub(crate) fn certificate_extensions(&self, certname: &Certname) -> BTreeMap<String, String> {
-        let snapshot = self.snapshot();
-        let record = snapshot.get(certname).and_then(|it| it.record.as_deref());
-        let extensions = record.and_then(|it| Some(it.trusted().get("extensions")?.to_json()));
-        extensions
-            .and_then(|extensions| serde_json::from_value(extensions).ok())
-            .unwrap_or_default()
     }
 
     pub(crate) fn fact_of_each(&self, fact: &str, certnames: &[Certname]) -> Vec<Option<Value>> {

@@ -61,6 +61,10 @@ pub const AUTOSIGN_OUTPUT_BYTES: u64 = 4 * 1024;
 /// form takes two to three times as much.
 pub const SUBMISSION_BODIES_KIB: u32 = 128 * 1024;
 
+/// Bodies that one node sends at once: an agent sends one after the other, and a run that was started twice two.
+/// With the largest ones a node takes a quarter of [`SUBMISSION_BODIES_KIB`].
+pub const BODIES_OF_NODE_MAX: usize = 2;
+
 /// Time for which a body waits for memory. 200 reports are read in 5 seconds.
 pub const SUBMISSION_WAIT: Duration = Duration::from_secs(20);
 

@@ -28,6 +28,7 @@ mod facts_document;
 mod failure;
 mod file_metadata;
 mod files;
+mod node_shares;
 mod peer;
 mod query;
 mod requested_file;

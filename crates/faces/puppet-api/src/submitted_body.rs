@@ -1,6 +1,7 @@
 //! Bodies that nodes send: [`SubmissionReader`].
 //!
-//! Invariants: the memory for all bodies together is reserved before they are read; an uncompressed
+//! Invariants: the memory for all bodies together is reserved before they are read, and one node has a bounded
+//! number of them; an uncompressed
 //! body is no larger than its limit, whatever the compressed one says.
 
 use std::io::Read as _;
@@ -15,8 +16,11 @@ use pcp::Certname;
 use run_reports::pson_to_json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::defaults::{SUBMISSION_BODIES_KIB, SUBMISSION_TIME, SUBMISSION_WAIT};
+use crate::defaults::{
+    BODIES_OF_NODE_MAX, SUBMISSION_BODIES_KIB, SUBMISSION_TIME, SUBMISSION_WAIT,
+};
 use crate::failure::PuppetApiFailure;
+use crate::node_shares::NodeShares;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
 
@@ -24,6 +28,14 @@ use crate::query::QueryParams;
 #[derive(Clone, Debug)]
 pub(crate) struct SubmissionReader {
     memory: Arc<Semaphore>,
+    shares: NodeShares,
+}
+
+/// Memory for a body of a node, as a part of its share.
+#[derive(Debug)]
+pub(crate) struct BodyMemory {
+    _memory: OwnedSemaphorePermit,
+    _share: OwnedSemaphorePermit,
 }
 
 /// A body as JSON text.
@@ -32,7 +44,7 @@ pub(crate) struct SubmittedText {
     pub(crate) certname: Certname,
     pub(crate) json: String,
     /// Memory for the text, held until it is recorded.
-    _memory: OwnedSemaphorePermit,
+    _memory: BodyMemory,
 }
 
 /// A body as the parameters of a form.
@@ -40,7 +52,7 @@ pub(crate) struct SubmittedText {
 pub(crate) struct SubmittedForm {
     pub(crate) params: QueryParams,
     /// Memory for the parameters, held until the request is answered.
-    pub(crate) _memory: OwnedSemaphorePermit,
+    pub(crate) _memory: BodyMemory,
 }
 
 /// The compression of a body.
@@ -65,6 +77,7 @@ impl SubmissionReader {
     pub(crate) fn new() -> Self {
         Self {
             memory: Arc::new(Semaphore::new(SUBMISSION_BODIES_KIB as usize)),
+            shares: NodeShares::default(),
         }
     }
 
@@ -79,7 +92,8 @@ impl SubmissionReader {
         let certname = own_certname(caller, name)?;
         check_media_type(request.headers())?;
         let coding = BodyCoding::of(request.headers())?;
-        let (bytes, memory) = self.read_bytes(request, coding, limit).await?;
+        let share = self.take_share(certname.as_str()).await?;
+        let (bytes, memory) = self.read_bytes(request, coding, limit, share).await?;
         let text = tokio::task::spawn_blocking(move || to_json(&bytes, coding, limit));
         let json = text
             .await
@@ -94,11 +108,15 @@ impl SubmissionReader {
     /// Reads a form of at most `limit` bytes, such as a request for a catalog.
     pub(crate) async fn read_form(
         &self,
+        caller: &PuppetApiCaller,
+        name: &str,
         request: Request,
         limit: usize,
     ) -> Result<SubmittedForm, PuppetApiFailure> {
+        let certname = own_certname(caller, name)?;
         let coding = BodyCoding::of(request.headers())?;
-        let (bytes, memory) = self.read_bytes(request, coding, limit).await?;
+        let share = self.take_share(certname.as_str()).await?;
+        let (bytes, memory) = self.read_bytes(request, coding, limit, share).await?;
         let reading = tokio::task::spawn_blocking(move || {
             let bytes = match coding {
                 BodyCoding::Identity => bytes,
@@ -121,12 +139,26 @@ impl SubmissionReader {
         request: Request,
         coding: BodyCoding,
         limit: usize,
-    ) -> Result<(Bytes, OwnedSemaphorePermit), PuppetApiFailure> {
+        share: OwnedSemaphorePermit,
+    ) -> Result<(Bytes, BodyMemory), PuppetApiFailure> {
         let body = request.into_body();
         let announced = body.size_hint().exact();
         let announced = announced.filter(|_| coding == BodyCoding::Identity);
-        let memory = self.reserve(announced, limit).await?;
+        let memory = BodyMemory {
+            _memory: self.reserve(announced, limit).await?,
+            _share: share,
+        };
         Ok((read_whole(body, limit).await?, memory))
+    }
+
+    async fn take_share(&self, certname: &str) -> Result<OwnedSemaphorePermit, PuppetApiFailure> {
+        let share = tokio::time::timeout(SUBMISSION_WAIT, self.shares.take(certname)).await;
+        share.ok().flatten().ok_or_else(|| {
+            PuppetApiFailure::busy(format!(
+                "{certname} sends more than {BODIES_OF_NODE_MAX} requests with data at once; is another agent \
+                 running with its certificate?"
+            ))
+        })
     }
 
     /// Reserves memory for a body of the announced length, or else of the limit.

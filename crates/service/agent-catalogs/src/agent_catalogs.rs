@@ -15,7 +15,7 @@ use catalogs::{
     CompilePriority, KeptCatalog, OpenEnvironment, are_unchanged,
 };
 use classifier::NodeFacts;
-use compiler::{CatalogDocument, CatalogReads, DocumentForm, RichValueError};
+use compiler::{CatalogDocument, CatalogReads, DocumentForm, RichValueError, VolatileCause};
 use environments::{CodeFile, CodeReader, CodeVersion, EnvironmentName, FileMount, Sha256};
 use error_causes::chain;
 use inventory::{Inventory, NodeRecord, trusted_facts};
@@ -24,10 +24,10 @@ use pcp::Certname;
 use run_reports::{ForwardedCatalog, RunReports};
 use serde_json::{Map, Value as Json, json};
 
-use crate::catalog_id::{CatalogInputs, FactPaths};
+use crate::catalog_id::{CatalogId, CatalogInputs, FactPaths};
 use crate::kept_catalogs::{CatalogReuse, KeptAgentCatalog, KeptCatalogs};
 use crate::static_files::{StaticContents, StaticFileError, inline_files};
-use crate::{AgentCatalogError, CatalogId, ChecksumType, CompressedCatalog};
+use crate::{AgentCatalogError, ChecksumType, CompressedCatalog};
 
 /// Gives catalogs to agents. Clones share everything.
 #[derive(Debug, Clone)]
@@ -89,6 +89,8 @@ pub struct AgentCatalog {
     pub body: CompressedCatalog,
     /// Time of the compilation; `None` if the catalog was not compiled for this request.
     pub compile_time: Option<Duration>,
+    /// Reason that the catalog of the node is compiled for each request; `None` if it is not.
+    pub volatile: Option<VolatileCause>,
 }
 
 impl AgentIdentity {
@@ -170,6 +172,7 @@ impl AgentCatalogs {
                 code_id: opened.code_id.clone(),
                 body,
                 compile_time: None,
+                volatile: None,
             });
         }
         self.compile(&request, &node, opened, kept).await
@@ -236,6 +239,7 @@ impl AgentCatalogs {
             code_id: opened.code_id.clone(),
             body,
             compile_time: Some(compiled.took),
+            volatile: compiled.reads.volatile,
         })
     }
 
@@ -478,5 +482,6 @@ fn empty_catalog(certname: &Certname, environment: EnvironmentName) -> AgentCata
         code_id: None,
         body: CompressedCatalog::new(&document.to_string()),
         compile_time: None,
+        volatile: None,
     }
 }

@@ -6,7 +6,6 @@
 //!
 //! Invariant: two catalogs of a node with the same identity have the same content.
 
-use std::fmt;
 use std::sync::Arc;
 
 use catalogs::{CatalogNode, NodeInputs};
@@ -18,7 +17,7 @@ use crate::ChecksumType;
 
 /// Identity of a catalog, as 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct CatalogId(String);
+pub(crate) struct CatalogId(String);
 
 /// Everything that a catalog is compiled from, except the facts.
 #[derive(Debug, Clone, Copy)]
@@ -66,18 +65,6 @@ impl CatalogId {
             hasher.value(&value);
         }
         Self(hasher.finish())
-    }
-
-    /// The identity as 64 hexadecimal digits.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for CatalogId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

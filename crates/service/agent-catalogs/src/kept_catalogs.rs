@@ -10,9 +10,9 @@ use catalogs::OutsideFileStates;
 use environments::{EnvironmentName, Sha256};
 use pcp::Certname;
 
-use crate::catalog_id::FactPaths;
+use crate::catalog_id::{CatalogId, FactPaths};
 use crate::defaults::{CATALOGS_EACH_MAX, KEPT_BYTES_MAX};
-use crate::{CatalogId, CompressedCatalog, StaticContent, StaticContents};
+use crate::{CompressedCatalog, StaticContent, StaticContents};
 
 /// A catalog that was given to a node.
 #[derive(Debug)]

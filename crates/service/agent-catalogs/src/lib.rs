@@ -17,7 +17,6 @@ mod static_files;
 pub use agent_catalogs::{
     AgentCatalog, AgentCatalogRequest, AgentCatalogs, AgentFacts, AgentIdentity,
 };
-pub use catalog_id::CatalogId;
 pub use checksum::{ChecksumType, UnknownChecksumType};
 pub use compressed_catalog::CompressedCatalog;
 pub use error::AgentCatalogError;

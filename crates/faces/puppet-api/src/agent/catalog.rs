@@ -40,10 +40,11 @@ pub(super) async fn post(
     params: QueryParams,
     request: Request,
 ) -> Result<Response, PuppetApiFailure> {
-    // checked before the body is read
-    caller.require_own(&certname)?;
     let headers = request.headers().clone();
-    let form = server.bodies.read_form(request, CATALOG_BODY_BYTES).await?;
+    let form = server
+        .bodies
+        .read_form(&caller, &certname, request, CATALOG_BODY_BYTES)
+        .await?;
     let SubmittedForm {
         params: mut form,
         _memory: memory,
@@ -91,6 +92,7 @@ async fn respond(
             environment = catalog.environment.as_str(),
             code_id = catalog.code_id.as_deref(),
             milliseconds,
+            compiled_each_time = catalog.volatile.map(|cause| cause.as_str()),
             "catalog compiled"
         );
     }

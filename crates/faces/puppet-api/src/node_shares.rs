@@ -1,0 +1,64 @@
+//! The number of bodies that one node sends at once: [`NodeShares`].
+//!
+//! Invariants: a node has no more than its share, and further ones wait for its own; a node is known only as
+//! long as it sends one.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::defaults::BODIES_OF_NODE_MAX;
+
+/// Shares of nodes that send bodies now, by certname.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NodeShares {
+    nodes: Arc<Mutex<HashMap<String, Weak<Semaphore>>>>,
+}
+
+impl NodeShares {
+    /// Waits until the node may send another body. The share is given back when the result is dropped;
+    /// `None` if the server ends.
+    pub(crate) async fn take(&self, certname: &str) -> Option<OwnedSemaphorePermit> {
+        self.share_of(certname).acquire_owned().await.ok()
+    }
+
+    fn share_of(&self, certname: &str) -> Arc<Semaphore> {
+        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = nodes.get(certname).and_then(Weak::upgrade) {
+            return known;
+        }
+        nodes.retain(|_, share| share.strong_count() > 0);
+        let share = Arc::new(Semaphore::new(BODIES_OF_NODE_MAX));
+        nodes.insert(certname.to_owned(), Arc::downgrade(&share));
+        share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::NodeShares;
+    use crate::defaults::BODIES_OF_NODE_MAX;
+
+    #[tokio::test]
+    async fn a_node_waits_for_its_own_bodies_only() {
+        let shares = NodeShares::default();
+        let mut taken = Vec::new();
+        for _ in 0..BODIES_OF_NODE_MAX {
+            taken.push(shares.take("a").await.unwrap());
+        }
+        assert!(shares.take("a").now_or_never().is_none());
+        assert!(shares.take("b").now_or_never().is_some());
+        taken.pop();
+        assert!(shares.take("a").now_or_never().is_some());
+        taken.clear();
+        drop(shares.take("c").await);
+        assert_eq!(
+            shares.nodes.lock().unwrap().len(),
+            1,
+            "the others are forgotten"
+        );
+    }
+}

@@ -89,7 +89,7 @@ impl PuppetAgent {
     pub fn configure(&self, more: &str) -> Result<()> {
         let home = self.home.display();
         let text = format!(
-            "[main]\ncertname = {certname}\nconfdir = {home}\nvardir = {home}/var\nssldir = \
+            "[main]\ncertname = {certname}\nconfdir = {home}\nvardir = {home}/var\npublicdir = {home}/public\nssldir = \
              {home}/ssl\nserver = localhost\nserverport = {port}\ncolor = false\n{more}",
             certname = self.certname,
             port = self.server_port,

@@ -220,9 +220,13 @@ impl VersionsInUse for VersionUsers {
         let of_nodes = of_nodes.map_err(|error| error.to_string())?;
         let of_catalogs = self.catalogs.versions_in_use();
         let of_agents = self.agent_catalogs.versions_in_use();
+        let of_jobs = self.unfinished_puppet_jobs().await?;
+        let of_jobs = of_jobs.iter().filter_map(|(_, options)| {
+            CatalogCode::pinned_code_id(options).and_then(parse_code_version)
+        });
         let others = of_nodes.iter().chain(&of_catalogs).chain(&of_agents);
         let used = of_plans.chain(others.map(String::as_str));
-        Ok(used.filter_map(parse_code_version).collect())
+        Ok(used.filter_map(parse_code_version).chain(of_jobs).collect())
     }
 
     async fn code_users(&self) -> Result<Vec<(CodeUser, EnvironmentName)>, String> {
@@ -232,10 +236,8 @@ impl VersionsInUse for VersionUsers {
             (options["code"] == "lock").then_some((CodeUser::Plan(*number), environment))
         };
         let mut held: Vec<_> = running.iter().filter_map(plan).collect();
-        let jobs = self.store.open_deploys().await;
-        let jobs = jobs.map_err(|error| error.to_string())?.into_iter();
-        held.extend(jobs.filter_map(|row| {
-            let options = serde_json::from_str(&row.options).unwrap_or_default();
+        let jobs = self.unfinished_puppet_jobs().await?.into_iter();
+        held.extend(jobs.filter_map(|(row, options)| {
             let environment = row.environment.parse().ok()?;
             CatalogCode::is_locked(&options)
                 .then_some((CodeUser::Job(row.number.get()), environment))
@@ -276,5 +278,16 @@ impl VersionUsers {
             (row.number, options)
         };
         Ok(running.map(read).collect())
+    }
+
+    /// The unfinished jobs of Puppet runs, with their options.
+    async fn unfinished_puppet_jobs(&self) -> Result<Vec<(store::OpenDeployRow, Value)>, String> {
+        let jobs = self.store.open_deploys().await;
+        let jobs = jobs.map_err(|error| error.to_string())?.into_iter();
+        let read = |row: store::OpenDeployRow| {
+            let options = serde_json::from_str(&row.options).unwrap_or_default();
+            (row, options)
+        };
+        Ok(jobs.map(read).collect())
     }
 }

@@ -158,6 +158,7 @@ struct ServerEngines {
     api: api::ApiState,
     blobs: BlobStore,
     agent_catalogs: AgentCatalogs,
+    pinned_versions: environments::PinnedVersions,
     recheck: external_directories::RemoteUserCheck,
     ssh: ssh::SshRunner,
 }
@@ -202,9 +203,11 @@ impl ServerEngines {
         let connections = crate::ssh::connections(config, store.clone()).await?;
         let ssh = crate::ssh::start(config, &fabric, &connections, &blobs);
         info.metrics.push(ssh.metrics());
+        let pinned_versions = environments::PinnedVersions::default();
         let jobs = Jobs::start(
             JobsConfig {
                 tracer: info.tracer.clone(),
+                pinned_versions: pinned_versions.clone(),
                 ..jobs_config(config, fleet)
             },
             store.clone(),
@@ -263,6 +266,7 @@ impl ServerEngines {
             api,
             blobs,
             agent_catalogs,
+            pinned_versions,
             recheck,
             ssh,
         })
@@ -311,6 +315,7 @@ impl ServerEngines {
         };
         puppet_api::PuppetApiState {
             code: Arc::clone(&self.api.code),
+            pinned_versions: self.pinned_versions.clone(),
             blobs: self.blobs.clone(),
             ca: certificates.map(|it| it.service.clone()),
             run_reports: self.api.run_reports.clone(),

@@ -18,6 +18,7 @@ mod error;
 mod file_hashes;
 mod file_metadata;
 mod mount;
+mod pinned_versions;
 mod plan;
 mod replaced;
 mod task;
@@ -32,6 +33,7 @@ pub use environment_name::{EnvironmentName, EnvironmentNameError};
 pub use error::CodeError;
 pub use file_metadata::{FileMetadata, FileTreeRequest, LinkHandling, ServedFileKind};
 pub use mount::{FileMount, UnknownMount};
+pub use pinned_versions::{PinnedRun, PinnedVersions};
 pub use plan::{
     EnvironmentPlanSource, PlanLanguage, PlanMetadata, PlanName, PlanNameError, PlanParameter,
     PlanProblem, PlanSummary, YamlAction, YamlParameter, YamlPlan, YamlStep, embedded_code,

@@ -1,11 +1,14 @@
 //! `POST command/deploy`: runs Puppet on nodes.
 
-use api_types::{DeployCommand, JobCreated, RunCode, ScopeKind};
+use api_types::{ApiError, DeployCommand, JobCreated, RunCode, ScopeKind};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use code_deployments::service::{CodeUser, EnvironmentHold};
+use code_store::versioned_code::VersionCodeId;
+use environments::EnvironmentName;
 use jobs::{CatalogCode, JobSpec, JobWork, PuppetEnvironment, PuppetFlags, PuppetWork};
+use pxp::action::CodeId;
 use rbac::RequestedPermission;
 use store::JobNumber;
 
@@ -25,7 +28,7 @@ pub(crate) async fn run(
     StrictBody(command): StrictBody<DeployCommand>,
 ) -> Result<(StatusCode, Json<JobCreated>), ApiFailure> {
     command.check()?;
-    let code = command.code;
+    let code = RequestedCode::of(&command);
     let spec = request(&api, &caller, command)?;
     let number = create_job(&api, spec, code).await?;
     let created = JobCreated {
@@ -35,13 +38,29 @@ pub(crate) async fn run(
     Ok((StatusCode::ACCEPTED, Json(created)))
 }
 
+/// The code that a command wants its nodes to get.
+pub(crate) struct RequestedCode {
+    mode: Option<RunCode>,
+    /// Code id of a version, or the first digits of the version.
+    code_id: Option<String>,
+}
+
+impl RequestedCode {
+    pub(crate) fn of(command: &DeployCommand) -> Self {
+        Self {
+            mode: command.code,
+            code_id: command.code_id.clone(),
+        }
+    }
+}
+
 /// Creates the job. With `lock`, deployments wait from before the job is stored until it ends.
 pub(crate) async fn create_job(
     api: &SharedApiContext,
     mut spec: JobSpec,
-    code: Option<RunCode>,
+    code: RequestedCode,
 ) -> Result<JobNumber, ApiFailure> {
-    let hold = lock_code(api, &mut spec, code).await?;
+    let hold = choose_code(api, &mut spec, code).await?;
     let number = job_specs::create_job(api, spec).await?;
     if let Some(hold) = hold {
         code_manager::assign_hold(api, CodeUser::Job(number.get()), hold).await?;
@@ -49,11 +68,11 @@ pub(crate) async fn create_job(
     Ok(number)
 }
 
-/// With `lock`, keeps the environment's code version in place for the job.
-async fn lock_code(
+/// Sets the version that the job names. With `lock`, keeps the environment's live version in place for it.
+async fn choose_code(
     api: &SharedApiContext,
     spec: &mut JobSpec,
-    code: Option<RunCode>,
+    code: RequestedCode,
 ) -> Result<Option<EnvironmentHold>, ApiFailure> {
     let JobWork::Puppet(run) = &mut spec.work else {
         return Ok(None);
@@ -63,13 +82,40 @@ async fn lock_code(
         return Ok(None);
     };
     let name = environment.name.as_str();
-    if code.unwrap_or_else(|| api.info.run_code.for_environment(name)) == RunCode::Latest {
+    if let Some(version) = &code.code_id {
+        let code_id = find_code_id(api, &environment.name, version).await?;
+        run.code = CatalogCode::Pinned { code_id };
+        return Ok(None);
+    }
+    if code
+        .mode
+        .unwrap_or_else(|| api.info.run_code.for_environment(name))
+        == RunCode::Latest
+    {
         return Ok(None);
     }
     let (hold, live) = code_manager::hold_environment(api, name).await?;
     let code_id = live.code_id;
     run.code = CatalogCode::Locked { code_id };
     Ok(Some(hold))
+}
+
+/// The code id of a version, which may be given by its first digits.
+async fn find_code_id(
+    api: &SharedApiContext,
+    environment: &EnvironmentName,
+    version: &str,
+) -> Result<CodeId, ApiFailure> {
+    let code_id = match version.contains(':') {
+        true => version.to_owned(),
+        false => VersionCodeId {
+            environment: environment.clone(),
+            signature: code_manager::find_version(api, environment, version).await?,
+        }
+        .to_string(),
+    };
+    let invalid = |error| ApiError::invalid("code_id", error).into();
+    code_id.parse().map_err(invalid)
 }
 
 /// Checks the permission that the route of the command requires.
@@ -103,7 +149,7 @@ pub(crate) fn request(
             debug: command.debug,
             trace: command.trace,
             evaltrace: command.evaltrace,
-            use_cached_catalog: command.use_cached_catalog,
+            use_cached_catalog: command.use_cached_catalog.then_some(true),
             usecacheonfailure: command.usecacheonfailure,
             filetimeout: command.filetimeout,
             http_connect_timeout: command.http_connect_timeout,

@@ -3,20 +3,18 @@
 //!
 //! Only holders of a verified client certificate may read.
 
-use std::sync::Arc;
-
 use agent_catalogs::{ChecksumType, IgnoredNames, MetadataDocument};
 use axum::extract::{Path, State};
 use axum::routing::get;
 use axum::{Json, Router};
 use environments::{
-    CodeError, CodeReader, CodeVersion, EnvironmentName, FileMetadata, FileTreeRequest,
-    LinkHandling,
+    CodeError, CodeVersion, EnvironmentName, FileMetadata, FileTreeRequest, LinkHandling,
 };
 
 use crate::defaults::FILE_TREE_MAX;
 use crate::failure::PuppetApiFailure;
 use crate::files::code_failure;
+use crate::node_code::NodeCode;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
 use crate::requested_file::RequestedFile;
@@ -33,7 +31,7 @@ struct MetadataRequest {
     ignored: IgnoredNames,
 }
 
-pub(crate) fn router(code: Arc<dyn CodeReader>) -> Router {
+pub(crate) fn router(code: NodeCode) -> Router {
     Router::new()
         .route("/puppet/v3/file_metadata/{mount}/{*path}", get(single))
         .route("/puppet/v3/file_metadatas/{mount}/{*path}", get(tree))
@@ -43,17 +41,17 @@ pub(crate) fn router(code: Arc<dyn CodeReader>) -> Router {
 }
 
 async fn single(
-    State(code): State<Arc<dyn CodeReader>>,
+    State(code): State<NodeCode>,
     Path((mount, path)): Path<(String, String)>,
     caller: PuppetApiCaller,
     params: QueryParams,
 ) -> Result<Json<MetadataDocument>, PuppetApiFailure> {
-    caller.require_certname()?;
+    let certname = caller.require_certname()?;
     let request = MetadataRequest {
         depth_max: Some(0),
         ..MetadataRequest::parse(&mount, &path, &params)?
     };
-    let found = request.read(code, false).await?;
+    let found = request.read(code, certname, false).await?;
     let found = found.into_iter().next();
     found
         .map(Json)
@@ -61,7 +59,7 @@ async fn single(
 }
 
 async fn whole_mount(
-    code: State<Arc<dyn CodeReader>>,
+    code: State<NodeCode>,
     Path(mount): Path<String>,
     caller: PuppetApiCaller,
     params: QueryParams,
@@ -70,14 +68,14 @@ async fn whole_mount(
 }
 
 async fn tree(
-    State(code): State<Arc<dyn CodeReader>>,
+    State(code): State<NodeCode>,
     Path((mount, path)): Path<(String, String)>,
     caller: PuppetApiCaller,
     params: QueryParams,
 ) -> Result<Json<Vec<MetadataDocument>>, PuppetApiFailure> {
-    caller.require_certname()?;
+    let certname = caller.require_certname()?;
     let request = MetadataRequest::parse(&mount, &path, &params)?;
-    Ok(Json(request.read(code, true).await?))
+    Ok(Json(request.read(code, certname, true).await?))
 }
 
 impl MetadataRequest {
@@ -113,11 +111,14 @@ impl MetadataRequest {
     /// The metadata of the requested files; `is_tree` if each tells its path below the requested one.
     async fn read(
         self,
-        code: Arc<dyn CodeReader>,
+        code: NodeCode,
+        certname: &str,
         is_tree: bool,
     ) -> Result<Vec<MetadataDocument>, PuppetApiFailure> {
+        let certname = certname.to_owned();
         let reading = tokio::task::spawn_blocking(move || {
-            let version = code.version(&self.environment).map_err(code_failure)?;
+            let version = code.version(&certname, &self.environment);
+            let version = version.map_err(code_failure)?;
             self.read_version(&*version, is_tree)
         });
         reading

@@ -8,7 +8,6 @@
 //! have their hash as ETag.
 
 use std::fs::File;
-use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
@@ -16,19 +15,20 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use environments::{BlobStore, CodeError, CodeFile, CodeReader, EnvironmentName, Sha256};
+use environments::{BlobStore, CodeError, CodeFile, EnvironmentName, Sha256};
 use tokio::io::AsyncReadExt as _;
 use tokio_util::io::ReaderStream;
 
 use crate::defaults::FILE_CHUNK_BYTES;
 use crate::failure::PuppetApiFailure;
+use crate::node_code::NodeCode;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
 use crate::requested_file::RequestedFile;
 
 #[derive(Clone)]
 struct PuppetFileServer {
-    code: Arc<dyn CodeReader>,
+    code: NodeCode,
     blobs: BlobStore,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct FoundFile {
     content: File,
 }
 
-pub(crate) fn router(code: Arc<dyn CodeReader>, blobs: BlobStore) -> Router {
+pub(crate) fn router(code: NodeCode, blobs: BlobStore) -> Router {
     Router::new()
         .route("/puppet/v3/file_content/{mount}/{*path}", get(fetch))
         .with_state(PuppetFileServer { code, blobs })
@@ -61,9 +61,9 @@ async fn fetch(
     params: QueryParams,
     headers: HeaderMap,
 ) -> Result<Response, PuppetApiFailure> {
-    caller.require_certname()?;
+    let certname = caller.require_certname()?.to_owned();
     let wanted = FileRequest::parse(&mount, &path, &params)?;
-    let found = tokio::task::spawn_blocking(move || files.find_content(&wanted))
+    let found = tokio::task::spawn_blocking(move || files.find_content(&certname, &wanted))
         .await
         .map_err(|panic| PuppetApiFailure::internal(&panic))??;
     Ok(found.respond(&headers))
@@ -86,7 +86,11 @@ impl FileRequest {
 }
 
 impl PuppetFileServer {
-    fn find_content(&self, wanted: &FileRequest) -> Result<FoundFile, PuppetApiFailure> {
+    fn find_content(
+        &self,
+        certname: &str,
+        wanted: &FileRequest,
+    ) -> Result<FoundFile, PuppetApiFailure> {
         match wanted {
             FileRequest::Content(sha256) => match self.blobs.open_blob(sha256) {
                 Ok(Some(blob)) => Ok(FoundFile {
@@ -100,7 +104,8 @@ impl PuppetFileServer {
                 Err(error) => Err(PuppetApiFailure::internal(&error)),
             },
             FileRequest::File { environment, file } => {
-                let version = self.code.version(environment).map_err(code_failure)?;
+                let version = self.code.version(certname, environment);
+                let version = version.map_err(code_failure)?;
                 let file = version
                     .file(file.mount, file.module.as_deref(), &file.path)
                     .map_err(code_failure)?;

@@ -28,6 +28,7 @@ mod facts_document;
 mod failure;
 mod file_metadata;
 mod files;
+mod node_code;
 mod node_shares;
 mod peer;
 mod query;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 
+use node_code::NodeCode;
 use submitted_body::SubmissionReader;
 
 pub use agent::AgentServer;
@@ -52,6 +54,8 @@ pub use ca::{AutosignError, AutosignPolicy, CaService, CaWorkError, certificate_
 pub struct PuppetApiState {
     /// Modules and tasks of the environments.
     pub code: Arc<dyn environments::CodeReader>,
+    /// Runs in flight that are pinned to a version of the code.
+    pub pinned_versions: environments::PinnedVersions,
     /// Files of tasks in the state in which a job was created.
     pub blobs: environments::BlobStore,
     /// The certificate authority; `None` if this server is not one.
@@ -75,11 +79,13 @@ impl std::fmt::Debug for PuppetApiState {
 pub fn router(state: PuppetApiState) -> Router {
     let ca = state.ca.clone().map(ca::router).unwrap_or_default();
     let bodies = SubmissionReader::new();
-    let agents = state.agents.map(|it| agent::router(it, bodies.clone()));
+    let code = NodeCode::new(state.code, state.pinned_versions);
+    let agents = state.agents;
+    let agents = agents.map(|it| agent::router(it, code.clone(), bodies.clone()));
     Router::new()
         .merge(agents.unwrap_or_default())
-        .merge(file_metadata::router(Arc::clone(&state.code)))
-        .merge(files::router(state.code, state.blobs))
+        .merge(file_metadata::router(code.clone()))
+        .merge(files::router(code, state.blobs))
         .merge(ca)
         .merge(submissions::router(state.run_reports, bodies))
         .merge(status::router())

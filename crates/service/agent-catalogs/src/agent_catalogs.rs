@@ -59,6 +59,8 @@ pub struct AgentCatalogRequest {
     pub agent: AgentIdentity,
     /// The environment that the agent is in.
     pub environment: EnvironmentName,
+    /// Code id of the version to compile, in place of the live one; `None` for the live one.
+    pub code_id: Option<String>,
     /// True if the agent changes its environment before it takes a catalog of another one.
     pub checks_environment: bool,
     /// Facts of the node; `None` to use those that it sent last.
@@ -165,7 +167,11 @@ impl AgentCatalogs {
             });
         }
         let node = node.without_reported_facts();
-        let opened = self.inner.catalogs.environment(&environment, None).await?;
+        let opening = self
+            .inner
+            .catalogs
+            .environment(&environment, request.code_id.as_deref());
+        let opened = opening.await?;
         if let Some(body) = self.current_catalog(&request, &node, &opened).await? {
             return Ok(AgentCatalog {
                 environment,
@@ -352,6 +358,7 @@ impl AgentCatalogs {
         let request = AgentCatalogRequest {
             agent: agent.clone(),
             environment,
+            code_id: None,
             checks_environment: false,
             facts: None,
             static_files: Some(ChecksumType::Sha256),

@@ -161,6 +161,7 @@ impl Jobs {
             withdrawals: withdrawals.clone(),
             node_params: node_params.clone(),
             tracer: config.tracer.clone(),
+            pinned_versions: config.pinned_versions.clone(),
             stopped: stopped.clone(),
             returning: Arc::clone(&returning),
         });

@@ -18,7 +18,7 @@ use crate::kind::JobKind;
 use crate::native::NativeAction;
 use crate::node_params::NodeParamsSource;
 use crate::over_ssh::OverSsh;
-use crate::puppet::{CatalogCode, PuppetFlags};
+use crate::puppet::{CatalogCode, PinnedCode, PuppetFlags};
 use crate::targets::NodeScope;
 
 /// A job to be run: the same work on each of its nodes.
@@ -212,6 +212,15 @@ impl JobWork {
     /// The environment as text, empty if each node has its own.
     pub(crate) fn environment_text(&self) -> &str {
         self.environment().map_or("", EnvironmentName::as_str)
+    }
+
+    /// The version that the nodes of Puppet runs get; `None`: the live one.
+    pub(crate) fn pinned_code(&self) -> Option<PinnedCode> {
+        let Self::Puppet(run) = self else { return None };
+        Some(PinnedCode {
+            environment: self.environment()?.to_string(),
+            code_id: run.code.pinned()?.clone(),
+        })
     }
 
     pub(crate) fn is_noop(&self) -> bool {

@@ -79,6 +79,10 @@ pub struct DeployCommand {
     /// Code version that the nodes get; absent: the server's setting. `lock` needs an environment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<RunCode>,
+    /// Version of the environment's code that all nodes get, whichever is live: its code id, or the first
+    /// digits of the version. Only nodes whose catalogs this server compiles for their agents can run it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_id: Option<String>,
     /// Number of nodes of this job that may run at the same time; absent: the server's limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
@@ -151,9 +155,28 @@ impl DeployCommand {
                 "cannot be lock where environment is empty: name the environment that is to stay";
             return Err(ApiError::invalid("code", what));
         }
+        self.check_code_id()?;
         limits::check(self.concurrency, self.timeout)?;
         self.rollout().check()?;
         limits::check_texts(&self.description, &self.userdata)
+    }
+
+    /// Checks that nothing contradicts the version that the nodes are to get.
+    fn check_code_id(&self) -> Result<(), ApiError> {
+        if self.code_id.is_none() {
+            return Ok(());
+        }
+        let contradiction = if self.environment.is_empty() {
+            "needs an environment, whose version it names"
+        } else if self.code.is_some() {
+            "contradicts code; set one of them"
+        } else if self.use_cached_catalog || self.usecacheonfailure == Some(true) {
+            "contradicts use_cached_catalog and usecacheonfailure: the last catalog of a node may be of another \
+             version"
+        } else {
+            return Ok(());
+        };
+        Err(ApiError::invalid("code_id", contradiction))
     }
 
     /// Returns the batches, the pause between them and the tolerated failures of this job.

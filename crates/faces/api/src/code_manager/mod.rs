@@ -14,6 +14,7 @@ mod webhook_queue;
 use api_types::{ApiError, EnvironmentCode, kinds};
 use code_deployments::CodeManager;
 use code_deployments::service::{CodeUser, DeploymentSubmitError, EnvironmentHold};
+use code_store::version::VersionSignature;
 use environments::EnvironmentName;
 use rbac::RequestedPermission;
 use serde_json::json;
@@ -63,6 +64,16 @@ pub(crate) async fn hold_environment(
     })?;
     let (live, ()) = code::read(api, name.as_str(), |_| Ok(())).await?;
     Ok((hold, live))
+}
+
+/// The only version of an environment whose signature begins with these digits.
+pub(crate) async fn find_version(
+    api: &SharedApiContext,
+    environment: &EnvironmentName,
+    digits: &str,
+) -> Result<VersionSignature, ApiFailure> {
+    let found = manager(api)?.find_version(environment, digits).await;
+    found.map_err(submit_error)
 }
 
 /// Assigns the hold to `worker`, a plan or a job; it is released when the worker ends.

@@ -72,7 +72,7 @@ async fn launch(
         }
         ScheduledInput::Deploy(command) => {
             puppet_runs::may_run(api, &caller)?;
-            let code = command.code;
+            let code = puppet_runs::RequestedCode::of(&command);
             let mut spec = puppet_runs::request(api, &caller, *command)?;
             spec.slot = Some(slot);
             let started = puppet_runs::create_job(api, spec, code).await;

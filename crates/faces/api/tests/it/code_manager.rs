@@ -530,6 +530,33 @@ async fn back_by_one_to_another_and_not_where_it_is_pinned() {
 }
 
 #[tokio::test]
+async fn a_puppet_run_names_a_version_by_its_first_digits_or_its_code_id() {
+    const DEPLOY: &str = "/orchestrator/v1/command/deploy";
+    let world = World::deploying().await;
+    let versions = world
+        .ok("/tutti/v1/code/versions?environment=production")
+        .await;
+    let version = versions["items"][0]["version"].as_str().unwrap();
+    let code_id = format!("urn:puppet:code-id:1:{version};production");
+    let command = |named: &str| json!({"environment": "production", "scope": {"nodes": ["a"]}, "code_id": named});
+    for named in [&version[..6], version, &code_id] {
+        let reply = post(&world, DEPLOY, command(named)).await;
+        assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text());
+        let name = reply.json()["job"]["name"].as_str().unwrap().to_owned();
+        let job = world.ok(&format!("/orchestrator/v1/jobs/{name}")).await;
+        let options = &job["options"];
+        assert_eq!(options["code"], "pinned");
+        assert_eq!(options["code_id"], code_id.as_str());
+        assert_eq!(options["enforce_environment"], true);
+    }
+    let unknown = format!("urn:puppet:code-id:1:{};production", "0".repeat(40));
+    for named in ["0000000", &unknown, &code_id.replace("production", "test")] {
+        let reply = post(&world, DEPLOY, command(named)).await;
+        assert_eq!(reply.kind(), "tutti/unknown-version", "{}", reply.text());
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_deploys_no_code_says_so() {
     let world = World::new().await;
     for path in [STATUS, "/tutti/v1/code/history", "/tutti/v1/code/versions"] {

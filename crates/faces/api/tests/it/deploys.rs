@@ -311,6 +311,23 @@ async fn what_is_wrong_with_a_deploy_is_named() {
             "code",
         ),
         (with(json!({"code": "pinned"})), "code"),
+        (
+            with(json!({"code_id": "b4ed", "code": "latest"})),
+            "code_id",
+        ),
+        (
+            with(json!({"code_id": "b4ed", "use_cached_catalog": true})),
+            "code_id",
+        ),
+        (
+            with(json!({"code_id": "b4ed", "usecacheonfailure": true})),
+            "code_id",
+        ),
+        (
+            json!({"environment": "", "enforce_environment": false, "scope": {"nodes": ["a"]}, "code_id": "b4ed"}),
+            "code_id",
+        ),
+        (with(json!({"code_id": "urn:../../x"})), "code_id"),
         (with(json!({"environment": "../x"})), "environment"),
         (with(json!({"environment": "--trace"})), "environment"),
         (with(json!({"scope": {}})), "scope"),

@@ -76,7 +76,8 @@ impl World {
         let store = store.expect("the store opens");
         let server: Certname = "tutti.example.com".parse().expect("a certname");
         let (fabric, inbox) = Fabric::new(PcpUri::server(&server));
-        let code = Arc::new(EnvironmentDir::new(dir.path().join("code")));
+        let code = EnvironmentDir::new(dir.path().join("code"));
+        let code = Arc::new(code.with_versions(dir.path().join("deploys/versions")));
         let blobs = BlobStore::open(dir.path().join("blobs")).expect("blobs");
         let seal = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
         let config = JobsConfig {

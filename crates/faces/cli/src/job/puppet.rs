@@ -34,6 +34,14 @@ pub(crate) struct PuppetRunFlags {
     /// [default: as configured on the server]
     #[arg(long, value_enum, value_name = "WHICH")]
     code: Option<JobCodeChoice>,
+    /// Code version that the nodes get, whichever is live: its code id, or the first digits of the version, as in
+    /// `tutti code versions`; for nodes whose agents get their catalogs from this server
+    #[arg(
+        long,
+        value_name = "VERSION",
+        conflicts_with_all = ["code", "use_cached_catalog", "usecacheonfailure"]
+    )]
+    code_id: Option<String>,
     /// Only resources with these tags, separated by commas
     #[arg(long, value_name = "TAGS")]
     pub(crate) tags: Option<String>,
@@ -144,6 +152,7 @@ impl PuppetRunFlags {
             tags: self.tags,
             skip_tags: self.skip_tags,
             code: self.code.map(RunCode::from),
+            code_id: self.code_id,
             concurrency: None,
             batch: None,
             pause_between_batches: None,

@@ -172,6 +172,24 @@ async fn every_flag_reaches_the_server() {
 }
 
 #[tokio::test]
+async fn a_version_reaches_the_server_and_contradicts_the_last_catalog() {
+    let fake = Fake::start(all_well()).await;
+    let words = "tutti job run -n web1 -e production --code-id b4ed19 --no-wait";
+    let words: Vec<_> = words.split_whitespace().collect();
+    fake.run(&words).await;
+    assert_eq!(fake.body(DEPLOY)["code_id"], "b4ed19");
+    for contradiction in [
+        "--use-cached-catalog",
+        "--usecacheonfailure",
+        "--code=latest",
+    ] {
+        let error = Arguments::try_parse_from([&words[..], &[contradiction]].concat());
+        let error = error.expect_err(contradiction).to_string();
+        assert!(error.contains("cannot be used with"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn without_an_environment_each_node_runs_in_its_own() {
     let fake = Fake::start(all_well()).await;
     fake.run(&["tutti", "job", "run", "-n", "web1", "--no-wait"])

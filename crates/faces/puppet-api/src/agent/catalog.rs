@@ -9,7 +9,7 @@ use compiler::DocumentForm;
 use error_causes::chain;
 
 use super::catalog_form::CatalogForm;
-use super::{AgentServer, AgentServerState, identify};
+use super::{AgentServerState, identify};
 use crate::defaults::CATALOG_BODY_BYTES;
 use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
@@ -30,7 +30,7 @@ pub(super) async fn get(
     params: QueryParams,
     headers: HeaderMap,
 ) -> Result<Response, PuppetApiFailure> {
-    Box::pin(respond(server.agents, &certname, &caller, params, &headers)).await
+    Box::pin(respond(server, &certname, &caller, params, &headers)).await
 }
 
 pub(super) async fn post(
@@ -50,14 +50,14 @@ pub(super) async fn post(
         _memory: memory,
     } = form;
     form.extend(params);
-    let responding = respond(server.agents, &certname, &caller, form, &headers);
+    let responding = respond(server, &certname, &caller, form, &headers);
     let response = Box::pin(responding).await;
     drop(memory);
     response
 }
 
 async fn respond(
-    server: AgentServer,
+    server: AgentServerState,
     certname: &str,
     caller: &PuppetApiCaller,
     params: QueryParams,
@@ -70,9 +70,12 @@ async fn respond(
         .await
         .map_err(|panic| PuppetApiFailure::internal(&panic))??;
     let (form_of_values, media_type) = negotiate(headers)?;
+    let (environment, job_id) = (&form.environment, form.job_id.as_deref());
+    let code_id = server.code.code_id_of_run(certname, environment, job_id)?;
     let request = AgentCatalogRequest {
         agent,
         environment: form.environment,
+        code_id,
         checks_environment: form.checks_environment,
         facts: form.facts,
         static_files: form.static_files,
@@ -80,7 +83,7 @@ async fn respond(
         transaction_uuid: form.transaction_uuid,
         job_id: form.job_id,
     };
-    let compiling = server.catalogs.catalog(request);
+    let compiling = server.agents.catalogs.catalog(request);
     let catalog = compiling.await.map_err(|error| {
         tracing::warn!(certname, error = chain(&error), "an agent gets no catalog");
         catalog_failure(error)
@@ -98,7 +101,7 @@ async fn respond(
     }
     let described = [
         (header::CONTENT_TYPE, media_type.to_owned()),
-        (COMPILER_NAME, server.name),
+        (COMPILER_NAME, server.agents.name),
         (header::VARY, "Accept, Accept-Encoding".to_owned()),
     ];
     Ok(match accepts_gzip(headers) {

@@ -21,6 +21,7 @@ use axum::routing::get;
 use environments::CodeReader;
 
 use crate::failure::PuppetApiFailure;
+use crate::node_code::NodeCode;
 use crate::peer::PuppetApiCaller;
 use crate::submitted_body::SubmissionReader;
 
@@ -37,10 +38,11 @@ pub struct AgentServer {
 #[derive(Debug, Clone)]
 struct AgentServerState {
     agents: AgentServer,
+    code: NodeCode,
     bodies: SubmissionReader,
 }
 
-pub(crate) fn router(agents: AgentServer, bodies: SubmissionReader) -> Router {
+pub(crate) fn router(agents: AgentServer, code: NodeCode, bodies: SubmissionReader) -> Router {
     Router::new()
         .route(
             "/puppet/v3/catalog/{certname}",
@@ -51,7 +53,11 @@ pub(crate) fn router(agents: AgentServer, bodies: SubmissionReader) -> Router {
             "/puppet/v3/static_file_content/{*path}",
             get(static_content::get),
         )
-        .with_state(AgentServerState { agents, bodies })
+        .with_state(AgentServerState {
+            agents,
+            code,
+            bodies,
+        })
 }
 
 /// The caller, who must have a certificate of this name.

@@ -212,7 +212,7 @@ async fn metadata_describes_files_of_modules_and_nothing_else() {
 #[tokio::test]
 async fn contents_by_hash_are_for_nodes_whose_catalogs_name_them() {
     let site = Site::with_agents().await;
-    let version = site.deploy_version(&[
+    let version = site.deploy_version('a', &[
         ("manifests/site.pp", "if $trusted['certname'] == 'web1' { file { '/a': source => 'puppet:///modules/m/a' } }"),
         ("modules/m/files/a", "hello\n"),
     ]);
@@ -249,4 +249,69 @@ async fn contents_by_hash_are_for_nodes_whose_catalogs_name_them() {
     ] {
         assert_eq!(web2.get(&at(path)).await.0, expected, "{path}");
     }
+}
+
+#[tokio::test]
+async fn a_run_of_a_job_gets_the_version_that_its_job_names() {
+    let site = Site::with_agents().await;
+    let files = |text| {
+        [
+            ("manifests/site.pp", "include demo"),
+            ("modules/demo/manifests/init.pp", text),
+        ]
+    };
+    let old = site.deploy_version('a', &files("class demo { notify { 'old': } }"));
+    site.deploy_version('b', &files("class demo { notify { 'new': } }"));
+    let (node, other) = (site.node("web1"), site.node("web2"));
+    let run = environments::PinnedRun {
+        job: "7".to_owned(),
+        environment: "production".parse().unwrap(),
+        code_id: old.clone(),
+    };
+    site.pinned.begin("web1", run);
+    let catalog = |certname: &'static str, job: Option<&str>| {
+        let client = if certname == "web1" { &node } else { &other };
+        let job = job.map_or_else(String::new, |job| format!("&job_uuid={job}"));
+        let body = form("production", &facts_of(certname)) + &job;
+        async move {
+            let (status, body) = post(client, certname, body).await;
+            assert_eq!(status, StatusCode::OK, "{body}");
+            let catalog: Value = serde_json::from_str(&body).unwrap();
+            let notify = |title| body.contains(&format!("\"title\":\"{title}\""));
+            assert_ne!(notify("old"), notify("new"), "{body}");
+            (
+                notify("old"),
+                catalog["code_id"].as_str().unwrap().to_owned(),
+            )
+        }
+    };
+    assert_eq!(catalog("web1", Some("7")).await, (true, old.clone()));
+    for (certname, job) in [("web1", None), ("web1", Some("8")), ("web2", Some("7"))] {
+        assert!(!catalog(certname, job).await.0, "{certname} {job:?}");
+    }
+    // its plugins are of that version, too
+    let path = "/puppet/v3/file_content/modules/demo/x?environment=production";
+    for (digit, text) in [('a', "old"), ('b', "new")] {
+        site.deploy_version(digit, &[("modules/demo/files/x", text)]);
+    }
+    assert_eq!(node.get(path).await.1, "old");
+    assert_eq!(other.get(path).await.1, "new");
+
+    let elsewhere = form("other", &facts_of("web1")) + "&job_uuid=7";
+    let elsewhere = elsewhere.replace("environment=production", "environment=other");
+    let request = node
+        .request(Method::POST, "/puppet/v3/catalog/web1?environment=other")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(elsewhere);
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+    let message = response.text().await.unwrap();
+    assert!(
+        message.contains("job 7 names a version of the environment production"),
+        "{message}"
+    );
+
+    site.pinned.end("web1", "7");
+    assert!(!catalog("web1", Some("7")).await.0);
+    assert_eq!(node.get(path).await.1, "new");
 }

@@ -8,7 +8,7 @@ use agent_catalogs::AgentCatalogs;
 use audit::{Audit, AuditConfig};
 use catalogs::{CatalogSettings, Catalogs};
 use classifier::Classifier;
-use environments::{BlobStore, CodeReader, EnvironmentDir};
+use environments::{BlobStore, CodeReader, EnvironmentDir, PinnedVersions};
 use inventory::Inventory;
 use pki::ca::{GenerateOptions, InitOptions};
 use pki::{
@@ -33,6 +33,7 @@ pub(crate) struct Site {
     pub(crate) audit: Audit,
     pub(crate) inventory: Inventory,
     pub(crate) run_reports: RunReports,
+    pub(crate) pinned: PinnedVersions,
     stop: CancellationToken,
 }
 
@@ -86,9 +87,11 @@ impl Site {
             true => Some(agent_server(dir.path(), &code, &store, &inventory, &run_reports).await),
             false => None,
         };
+        let pinned = PinnedVersions::default();
         let state = PuppetApiState {
             run_reports: run_reports.clone(),
             code,
+            pinned_versions: pinned.clone(),
             blobs: blobs.clone(),
             ca: Some(CaService::new(ca.clone(), autosign, audit.clone()).unwrap()),
             agents,
@@ -112,13 +115,15 @@ impl Site {
             audit,
             inventory,
             run_reports,
+            pinned,
             stop,
         }
     }
 
-    /// Writes a version of `production`, makes it live, and returns its code id.
-    pub(crate) fn deploy_version(&self, files: &[(&str, &str)]) -> String {
-        let signature = "a".repeat(40);
+    /// Writes a version of `production` with this digit in its signature, makes it live, and returns its code
+    /// id.
+    pub(crate) fn deploy_version(&self, digit: char, files: &[(&str, &str)]) -> String {
+        let signature = String::from(digit).repeat(40);
         let code = self.dir.path().join("code");
         let version = code.join(format!("versions/production_{signature}"));
         for (path, text) in files {
@@ -127,7 +132,10 @@ impl Site {
             std::fs::write(path, text).unwrap();
         }
         let live = code.join("environments/production");
-        std::fs::remove_dir_all(&live).unwrap();
+        match live.is_symlink() {
+            true => std::fs::remove_file(&live).unwrap(),
+            false => std::fs::remove_dir_all(&live).unwrap(),
+        }
         std::os::unix::fs::symlink(version, live).unwrap();
         format!("urn:puppet:code-id:1:{signature};production")
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::Request;
-use environments::EnvironmentDir;
+use environments::{EnvironmentDir, PinnedVersions};
 use futures_util::stream;
 use puppet_api::{AutosignPolicy, CaService, PuppetApiState};
 use tower::ServiceExt as _;
@@ -16,6 +16,7 @@ async fn a_body_that_never_arrives_is_given_up_on_every_route() {
     let site = Site::start().await;
     let router = puppet_api::router(PuppetApiState {
         code: Arc::new(EnvironmentDir::new(site.dir.path().join("code"))),
+        pinned_versions: PinnedVersions::default(),
         blobs: site.blobs.clone(),
         run_reports: site.run_reports.clone(),
         ca: Some(CaService::new(site.ca.clone(), AutosignPolicy::Off, site.audit.clone()).unwrap()),

@@ -162,6 +162,7 @@ impl NodeState {
         let request = AgentCatalogRequest {
             agent: AgentIdentity::new(NODE.parse().unwrap(), self.extensions.clone()),
             environment: "production".parse().unwrap(),
+            code_id: None,
             checks_environment: false,
             facts: Some(AgentFacts {
                 values,

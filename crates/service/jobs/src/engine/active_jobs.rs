@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
+use environments::{PinnedRun, PinnedVersions};
 use pcp::{Certname, MessageId};
 use pxp::TransactionId;
 use pxp::task::SensitiveScan;
@@ -27,6 +28,8 @@ use crate::verdict::{AbsenceStart, ErrorEvidence};
 
 #[derive(Debug, Default)]
 pub(crate) struct ActiveJobs {
+    /// The runs in flight whose nodes get a version that their job names.
+    pinned: PinnedVersions,
     pub(crate) jobs: HashMap<JobKey, ActiveJob>,
     pub(crate) numbers: HashMap<JobNumber, JobKey>,
     transactions: HashMap<TransactionId, RunKey>,
@@ -138,6 +141,14 @@ pub(crate) struct OutputProgress {
 // === impl ActiveJobs ===
 
 impl ActiveJobs {
+    /// Creates an empty book that records pinned runs in `pinned`.
+    pub(crate) fn new(pinned: PinnedVersions) -> Self {
+        Self {
+            pinned,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn insert(&mut self, key: JobKey, job: ActiveJob) {
         self.numbers.insert(job.number, key);
         self.transactions.reserve(job.runs.len());
@@ -151,6 +162,9 @@ impl ActiveJobs {
                     .entry(run.certname.clone())
                     .or_default()
                     .push(run_key);
+                if let Some(pinned) = job.pinned_run() {
+                    self.pinned.begin(run.certname.as_str(), pinned);
+                }
             }
         }
         self.jobs.insert(key, job);
@@ -226,6 +240,10 @@ impl ActiveJobs {
         let Some(run) = self.run_mut(key) else { return };
         run.phase = RunPhase::Dispatched(Box::new(DispatchedRun::new(flight)));
         let certname = run.certname.clone();
+        let job = self.jobs.get(&key.job);
+        if let Some(pinned) = job.and_then(ActiveJob::pinned_run) {
+            self.pinned.begin(certname.as_str(), pinned);
+        }
         self.nodes.entry(certname).or_default().push(key);
     }
 
@@ -272,6 +290,9 @@ impl ActiveJobs {
         let phase = std::mem::replace(&mut run.phase, RunPhase::Settled);
         let certname = run.certname.clone();
         if let RunPhase::Dispatched(flying) = &phase {
+            if let Some(job) = self.jobs.get(&key.job) {
+                self.pinned.end(certname.as_str(), &job.number.to_string());
+            }
             if let Some(message) = flying.message {
                 self.messages.remove(&message);
             }
@@ -294,6 +315,15 @@ impl ActiveJobs {
             return;
         };
         self.transactions.remove(&transaction);
+    }
+}
+
+// === impl ActiveJob ===
+
+impl ActiveJob {
+    /// A run of the job as the server of agents finds it; `None` if its nodes get the live code.
+    fn pinned_run(&self) -> Option<PinnedRun> {
+        self.dispatch.pinned.as_ref()?.to_run(self.number)
     }
 }
 

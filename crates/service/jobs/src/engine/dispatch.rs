@@ -13,6 +13,7 @@ use crate::defaults::RUN_TIMEOUT;
 use crate::kind::{JobAction, JobKind};
 use crate::node_params_budget::NodeParamsBudget;
 use crate::over_ssh::OverSsh;
+use crate::puppet::PinnedCode;
 use crate::trace::JobTrace;
 
 /// The data needed to send the requests of a job. Sealed at rest: the parameters may be secret.
@@ -28,6 +29,9 @@ pub(crate) struct JobDispatch {
     /// `_sensitive`.
     #[serde(default)]
     pub(crate) keeps_secrets: bool,
+    /// The version that the nodes of Puppet runs get; `None`: the live one.
+    #[serde(default)]
+    pub(crate) pinned: Option<PinnedCode>,
     /// Span context of the job in its trace, if it has one.
     #[serde(default)]
     pub(crate) trace: Option<JobTrace>,
@@ -51,6 +55,7 @@ impl JobDispatch {
             concurrency: None,
             noop: false,
             keeps_secrets: false,
+            pinned: None,
             trace: None,
         })
     }

@@ -6,12 +6,14 @@
 use std::sync::Arc;
 
 use pcp::Certname;
+use pxp::action::CodeId;
 use store::JobNumber;
 
 use super::state::{JobEngine, ShapedOutcome};
 use crate::defaults::{INLINE_RESULT_BYTES, REPORT_WAIT};
 use crate::keys::RunKey;
 use crate::outcome::{self, OutcomeContext, RunOutcome};
+use crate::puppet::RunExpectation;
 use crate::puppet::agent_result::{self as puppet, PuppetRunResult};
 use crate::resolve::{NodeResolver, PuppetReportSummary};
 
@@ -24,6 +26,8 @@ pub(super) struct PuppetOutcomeInput {
     pub(super) context: OutcomeContext,
     pub(super) resolve: Arc<dyn NodeResolver>,
     pub(super) console_url: Option<String>,
+    /// The version that the job names; `None`: it names none.
+    pub(super) pinned: Option<CodeId>,
 }
 
 // === impl JobEngine ===
@@ -47,6 +51,7 @@ impl JobEngine {
             context: known,
             resolve: Arc::clone(&self.deps.resolve),
             console_url: self.deps.console_url.clone(),
+            pinned: job.dispatch.pinned.as_ref().map(|it| it.code_id.clone()),
         };
         if let Some(flying) = self.active_jobs.dispatched_mut(key) {
             flying.shaping = true;
@@ -69,7 +74,11 @@ impl PuppetOutcomeInput {
             Err(problem) => return outcome::shape_unreadable(&problem),
         };
         let report = self.find_report(&ran).await;
-        ran.shape(report.as_ref(), self.console_url.as_deref())
+        let expected = RunExpectation {
+            console: self.console_url.as_deref(),
+            code_id: self.pinned.as_ref(),
+        };
+        ran.shape(report.as_ref(), expected)
     }
 
     async fn parse_result(&self) -> Result<PuppetRunResult, String> {

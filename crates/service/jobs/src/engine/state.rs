@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use environments::PinnedVersions;
 use fabric::Fabric;
 use jiff::Timestamp;
 use pki::seal::SealKey;
@@ -67,6 +68,8 @@ pub(crate) struct EngineServices {
     /// Memory for the parameters of single nodes.
     pub(crate) node_params: NodeParamsBudget,
     pub(crate) tracer: Tracer,
+    /// Runs in flight that are pinned to a version of the code.
+    pub(crate) pinned_versions: PinnedVersions,
     pub(crate) stopped: CancellationToken,
     /// Nodes that were connected before the start.
     pub(crate) returning: Arc<ReturningNodes>,
@@ -119,9 +122,10 @@ impl JobEngine {
     pub(crate) fn new(parts: EngineServices) -> Self {
         let scheduler =
             SlotScheduler::new(parts.task_concurrency, parts.global_concurrent_compiles);
+        let active_jobs = ActiveJobs::new(parts.pinned_versions.clone());
         Self {
             deps: parts,
-            active_jobs: ActiveJobs::default(),
+            active_jobs,
             scheduler,
             ledger: ChangeLedger::default(),
             late_outcomes: LateOutcomes::default(),

@@ -17,6 +17,7 @@ use super::state::JobEngine;
 use crate::defaults::{INLINE_RESULT_BYTES, LATE_LOOKUPS};
 use crate::events;
 use crate::outcome::{self, OutcomeContext};
+use crate::puppet::RunExpectation;
 use crate::puppet::agent_result::{self as puppet, PuppetRunResult};
 use crate::state::RunState;
 use crate::verdict::{clip, is_given_up_result, is_undetermined};
@@ -112,7 +113,7 @@ impl JobEngine {
         );
         let result = said
             .to_puppet_result()
-            .map(|ran| ran.shape(None, None).result);
+            .map(|ran| ran.shape(None, RunExpectation::default()).result);
         let result =
             result.or_else(|| outcome.map(|outcome| outcome::shape(&outcome, LATE, None).result));
         let result = result

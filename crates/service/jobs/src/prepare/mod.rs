@@ -72,6 +72,7 @@ impl JobPreparer {
             concurrency: spec.limits.concurrency,
             noop: spec.work.is_noop(),
             keeps_secrets: mark.is_some(),
+            pinned: spec.work.pinned_code(),
             trace,
         };
         let row = NewJob {

@@ -18,8 +18,8 @@ pub struct PuppetFlags {
     pub trace: bool,
     /// Log each resource as it is evaluated.
     pub evaltrace: bool,
-    /// Apply the last catalog instead of asking for one.
-    pub use_cached_catalog: bool,
+    /// Apply the last catalog instead of asking for one; `None`: as the node is configured.
+    pub use_cached_catalog: Option<bool>,
     /// Apply the last catalog when there is no new one; `None`: as the node is configured.
     pub usecacheonfailure: Option<bool>,
     /// Puppet's `filetimeout`, in seconds; `None`: as the node is configured.
@@ -53,6 +53,22 @@ const ORDERINGS: [&str; 3] = ["manifest", "title-hash", "random"];
 // === impl PuppetFlags ===
 
 impl PuppetFlags {
+    /// The flags of a run that is to get a catalog of one version and apply no other.
+    pub(crate) fn with_new_catalog_only(&self) -> Result<Self, PuppetFlagError> {
+        let what = "contradicts code_id: the last catalog of a node may be of another version";
+        if self.use_cached_catalog == Some(true) {
+            return Err(flag_error("use_cached_catalog", what));
+        }
+        if self.usecacheonfailure == Some(true) {
+            return Err(flag_error("usecacheonfailure", what));
+        }
+        Ok(Self {
+            use_cached_catalog: Some(false),
+            usecacheonfailure: Some(false),
+            ..self.clone()
+        })
+    }
+
     /// The arguments for the command line. With `environment` `None`, each node uses its own;
     /// `enforced` makes the run fail if the server would use another one.
     pub(crate) fn to_arguments(
@@ -73,12 +89,8 @@ impl PuppetFlags {
         words.push_flag("debug", self.debug);
         words.push_flag("trace", self.trace);
         words.push_flag("evaltrace", self.evaltrace);
-        words.push_flag("use_cached_catalog", self.use_cached_catalog);
-        words.push_flag("usecacheonfailure", self.usecacheonfailure == Some(true));
-        words.push_flag(
-            "no-usecacheonfailure",
-            self.usecacheonfailure == Some(false),
-        );
+        words.push_choice("use_cached_catalog", self.use_cached_catalog);
+        words.push_choice("usecacheonfailure", self.usecacheonfailure);
         for (name, seconds) in [
             ("filetimeout", self.filetimeout),
             ("http_connect_timeout", self.http_connect_timeout),
@@ -137,6 +149,15 @@ impl PuppetArguments {
         }
     }
 
+    /// Adds a flag, or its opposite.
+    fn push_choice(&mut self, name: &str, choice: Option<bool>) {
+        match choice {
+            Some(true) => self.push_flag(name, true),
+            Some(false) => self.0.push(format!("--no-{name}")),
+            None => {}
+        }
+    }
+
     /// Adds a flag and its value as two arguments: the module accepts no `=`.
     fn push_pair(&mut self, name: &str, value: impl fmt::Display) {
         self.0.extend([format!("--{name}"), value.to_string()]);
@@ -181,7 +202,7 @@ mod tests {
             debug: true,
             trace: true,
             evaltrace: true,
-            use_cached_catalog: true,
+            use_cached_catalog: Some(true),
             usecacheonfailure: Some(false),
             filetimeout: Some(1),
             http_connect_timeout: Some(2),

@@ -13,8 +13,9 @@ mod stock_errors;
 mod version;
 
 pub use catalog_code::CatalogCode;
+pub(crate) use catalog_code::PinnedCode;
 pub use flags::{PuppetFlagError, PuppetFlags};
-pub(crate) use outcome::describe_held_back;
+pub(crate) use outcome::{RunExpectation, describe_held_back};
 pub(crate) use version::OLDEST;
 
 /// The PXP module that runs Puppet, by the name of the stock agent's file.

@@ -4,6 +4,7 @@
 //! a report gets its state from the report's status; a run that has none could not be run, and the
 //! agent's reason is its result.
 
+use pxp::action::CodeId;
 use serde_json::{Map, Value, json};
 
 use super::agent_result::PuppetRunResult;
@@ -14,19 +15,28 @@ use crate::resolve::PuppetReportSummary;
 use crate::state::RunState;
 use crate::verdict::{KIND_EXECUTION, KIND_STOPPED, KIND_TIMEOUT, clip};
 
+/// What the engine knows of a run before it sees the result.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RunExpectation<'e> {
+    /// URL of the console that shows reports; `None`: there is none.
+    pub(crate) console: Option<&'e str>,
+    /// Code id of the version that the job names; `None`: it names none.
+    pub(crate) code_id: Option<&'e CodeId>,
+}
+
 // === impl PuppetRunResult ===
 
 impl PuppetRunResult {
-    /// Shapes the run's end. `console`: URL of the console that shows reports.
+    /// Shapes the run's end.
     pub(crate) fn shape(
         &self,
         report: Option<&PuppetReportSummary>,
-        console: Option<&str>,
+        expected: RunExpectation<'_>,
     ) -> RunOutcome {
         let cancelled = self.is_true("cancelled");
         let ended = cancelled || self.is_true("timed_out");
         match self.status() {
-            Some(status) if !ended => self.shape_reported(status, report, console),
+            Some(status) if !ended => self.shape_reported(status, report, expected),
             _ => self.shape_not_run(cancelled),
         }
     }
@@ -35,8 +45,9 @@ impl PuppetRunResult {
         &self,
         status: &str,
         report: Option<&PuppetReportSummary>,
-        console: Option<&str>,
+        expected: RunExpectation<'_>,
     ) -> RunOutcome {
+        let other_code = self.describe_other_code(report, expected.code_id);
         let nothing = PuppetReportSummary::default();
         let report = report.unwrap_or(&nothing);
         let own = |key| self.text_field(key).map(str::to_owned);
@@ -74,7 +85,7 @@ impl PuppetRunResult {
             result.insert("code_id".to_owned(), json!(code_id));
         }
         let url = hash.and_then(|hash| {
-            let console = console?.trim_end_matches('/');
+            let console = expected.console?.trim_end_matches('/');
             Some(format!("{console}/#/cm/report/{hash}"))
         });
         let mut event = result.clone();
@@ -96,11 +107,11 @@ impl PuppetRunResult {
                 result.insert(key.clone(), value.clone());
             }
         }
-        let failed = status == "failed" || self.exit_code() != 0;
-        let message = if failed {
-            self.failure_reason()
-        } else {
-            String::new()
+        let own_failure = status == "failed" || self.exit_code() != 0;
+        let failed = own_failure || other_code.is_some();
+        let message = match own_failure {
+            true => self.failure_reason(),
+            false => other_code.unwrap_or_default(),
         };
         if failed {
             details.insert("message".to_owned(), message.as_str().into());
@@ -156,6 +167,27 @@ impl PuppetRunResult {
             event_detail: Some(json!({"message": message, "kind": kind})),
             message,
             sealed: None,
+        }
+    }
+
+    /// The reason that a run is not one of the version that its job names; `None` if it is, or if the version
+    /// of its catalog is not known: the results of stock agents do not tell it.
+    fn describe_other_code(
+        &self,
+        report: Option<&PuppetReportSummary>,
+        expected: Option<&CodeId>,
+    ) -> Option<String> {
+        let expected = expected?;
+        let told = report.and_then(|report| report.code_id.clone());
+        match told.or_else(|| self.code_id()) {
+            Some(code_id) if code_id == *expected => None,
+            Some(code_id) => Some(format!(
+                "the catalog is of another version of the code, {code_id}; {CATALOG_SOURCE}"
+            )),
+            None if self.context.stock_agent && report.is_none() => None,
+            None => Some(format!(
+                "the catalog is of code without a version; {CATALOG_SOURCE}"
+            )),
         }
     }
 
@@ -235,6 +267,10 @@ pub(crate) fn describe_held_back(result: &Map<String, Value>) -> Option<String> 
     }
 }
 
+/// The cause of a catalog of another version, and the next step.
+const CATALOG_SOURCE: &str = "only this server's own compiler gives the version that a job names: check the \
+     settings server and server_list of the node, and the compiler of its catalogs";
+
 /// Keys of the agent's result that are shown elsewhere, or are of no use.
 const TOLD_ELSEWHERE: [&str; 12] = [
     "time",
@@ -281,7 +317,11 @@ mod tests {
         report: Option<&PuppetReportSummary>,
     ) -> (RunState, Value, Value, String) {
         let ran = parse_result(&said.to_string(), KNOWN).unwrap();
-        let shaped = ran.shape(report, Some("https://console.example.com/"));
+        let expected = RunExpectation {
+            console: Some("https://console.example.com/"),
+            code_id: None,
+        };
+        let shaped = ran.shape(report, expected);
         let json = |text: &str| serde_json::from_str(text).unwrap();
         (
             shaped.state,
@@ -361,7 +401,7 @@ mod tests {
         let told = |said: &Value, report: Option<&PuppetReportSummary>| {
             let shaped = parse_result(&said.to_string(), KNOWN)
                 .unwrap()
-                .shape(report, None);
+                .shape(report, RunExpectation::default());
             let result: Value = serde_json::from_str(&shaped.result).unwrap();
             assert_eq!(
                 result.get("code_id"),
@@ -383,6 +423,51 @@ mod tests {
             None,
             "nor as one of the keys that more is told with"
         );
+    }
+
+    #[test]
+    fn a_run_of_another_version_than_the_jobs_is_failed() {
+        let wanted: CodeId = "v2;test".parse().unwrap();
+        let end = |known: OutcomeContext, code_id: Option<&str>, report: Option<&str>| {
+            let mut said = changed();
+            if let Some(code_id) = code_id {
+                said["code_id"] = code_id.into();
+            }
+            let report = report.map(|code_id| PuppetReportSummary {
+                code_id: code_id.parse().ok(),
+                ..PuppetReportSummary::default()
+            });
+            let expected = RunExpectation {
+                console: None,
+                code_id: Some(&wanted),
+            };
+            let ran = parse_result(&said.to_string(), known).unwrap();
+            let shaped = ran.shape(report.as_ref(), expected);
+            (shaped.state, shaped.message)
+        };
+        let stock = OutcomeContext {
+            stock_agent: true,
+            ..KNOWN
+        };
+        let finished = (RunState::Finished, String::new());
+        assert_eq!(end(KNOWN, Some("v2;test"), None), finished);
+        assert_eq!(end(stock, None, Some("v2;test")), finished);
+        assert_eq!(end(stock, None, None), finished, "it is not known");
+        for (known, code_id, report, part) in [
+            (
+                KNOWN,
+                Some("v1;test"),
+                None,
+                "another version of the code, v1;test;",
+            ),
+            (KNOWN, None, None, "code without a version"),
+            (stock, None, Some("v1;test"), "another version"),
+            (stock, None, Some(""), "code without a version"),
+        ] {
+            let (state, message) = end(known, code_id, report);
+            assert_eq!(state, RunState::Failed, "{message}");
+            assert!(message.contains(part), "{message}");
+        }
     }
 
     #[test]
@@ -492,7 +577,7 @@ mod tests {
             };
             let shaped = parse_result(&said.to_string(), known)
                 .unwrap()
-                .shape(None, None);
+                .shape(None, RunExpectation::default());
             let result: Value = serde_json::from_str(&shaped.result).unwrap();
             assert_eq!(
                 (shaped.state, &result["_error"]["kind"]),

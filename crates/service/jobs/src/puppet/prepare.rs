@@ -2,6 +2,7 @@
 //!
 //! Invariant: a node that is known not to run as requested is refused before anything is sent to it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use environments::EnvironmentName;
@@ -29,12 +30,19 @@ impl JobPreparer {
         run: &PuppetWork,
     ) -> Result<PreparedWork, RunJobError> {
         let environment = run.environment.as_ref();
+        let pinned = run.code.pinned();
         if let Some(environment) = environment {
-            self.check_environment(environment.name.clone()).await?;
+            let version = pinned.map(ToString::to_string);
+            self.check_environment(environment.name.clone(), version)
+                .await?;
         }
         let name = environment.map(|environment| environment.name.as_str());
-        let enforced = environment.filter(|environment| environment.is_enforced);
-        let words = run.flags.to_arguments(name, enforced.is_some())?;
+        let enforced = environment.filter(|it| it.is_enforced || pinned.is_some());
+        let flags = match pinned {
+            Some(_) => Cow::Owned(run.flags.with_new_catalog_only()?),
+            None => Cow::Borrowed(&run.flags),
+        };
+        let words = flags.to_arguments(name, enforced.is_some())?;
         let nodes = self.resolve_nodes(spec).await?;
         let options = shown_options(spec, run, &nodes);
         let enforced = enforced.map(|environment| environment.name.as_str());
@@ -45,11 +53,18 @@ impl JobPreparer {
         Ok((targets, action, options))
     }
 
-    /// Checks that the environment exists.
-    async fn check_environment(&self, environment: EnvironmentName) -> Result<(), RunJobError> {
+    /// Checks that the environment exists, and its version with this code id.
+    async fn check_environment(
+        &self,
+        environment: EnvironmentName,
+        code_id: Option<String>,
+    ) -> Result<(), RunJobError> {
         let code = Arc::clone(&self.code);
         // Reading code blocks.
-        let looked = tokio::task::spawn_blocking(move || code.version(&environment).map(drop));
+        let looked = tokio::task::spawn_blocking(move || {
+            let version = code.version_of(&environment, code_id.as_deref());
+            version.map(drop)
+        });
         Ok(looked
             .await
             .expect("reading code does not panic, and blocking tasks are not aborted")?)
@@ -114,7 +129,9 @@ fn environment_refusal(own: NodeEnvironment, enforced: &str) -> Option<RunVerdic
 /// The options as submitted, with defaults.
 fn shown_options(spec: &JobSpec, run: &PuppetWork, nodes: &[Certname]) -> Value {
     let (flags, limits) = (&run.flags, &spec.limits);
-    let is_enforced = run.environment.as_ref().is_some_and(|it| it.is_enforced);
+    let is_pinned = run.code.pinned().is_some();
+    let environment = run.environment.as_ref();
+    let is_enforced = environment.is_some_and(|it| it.is_enforced || is_pinned);
     let (code, code_id) = run.code.to_shown_mode();
     let mut options = json!({
         "environment": spec.work.environment_text(),
@@ -126,7 +143,7 @@ fn shown_options(spec: &JobSpec, run: &PuppetWork, nodes: &[Certname]) -> Value 
         "debug": flags.debug,
         "trace": flags.trace,
         "evaltrace": flags.evaltrace,
-        "use_cached_catalog": flags.use_cached_catalog,
+        "use_cached_catalog": flags.use_cached_catalog == Some(true),
         "usecacheonfailure": flags.usecacheonfailure,
         "filetimeout": flags.filetimeout,
         "http_connect_timeout": flags.http_connect_timeout,

@@ -22,6 +22,7 @@ mod lost_results;
 mod namesakes;
 mod natives;
 mod pings;
+mod pinned;
 mod recovery;
 mod refusals;
 mod refused;

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::catalogs::{CatalogSettings, Catalogs, EmbeddedExports, InventoryQueries, PuppetdbExports};
-use ::run_reports::RunReports;
-use agent_catalogs::AgentCatalogs;
+use agent_catalogs::{AgentCatalogSettings, AgentCatalogSources, AgentCatalogs, CatalogDatabase};
 use anyhow::{Context as _, Result};
 use classifier::Classifier;
 use code_settings::R10kSettings;
@@ -75,20 +74,21 @@ pub(crate) fn start(
     Ok(Catalogs::new(settings, code, classifier.clone()))
 }
 
-/// The engine that gives agents their catalogs.
-pub(crate) fn agent_catalogs(
-    catalogs: &Catalogs,
-    inventory: &Inventory,
-    run_reports: &RunReports,
-    code: &Arc<dyn CodeReader>,
-) -> AgentCatalogs {
-    AgentCatalogs::new(
-        catalogs.clone(),
-        inventory.clone(),
-        run_reports.clone(),
-        Arc::clone(code),
-        program_build(),
-    )
+/// Starts the engine that gives agents their catalogs.
+pub(crate) async fn agent_catalogs(
+    config: &Config,
+    store: &Store,
+    sources: AgentCatalogSources,
+) -> Result<AgentCatalogs> {
+    let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
+    let database = CatalogDatabase {
+        store: store.clone(),
+        seal: Arc::new(seal),
+        known_nodes_only: sources.inventory.is_embedded(),
+    };
+    let settings = AgentCatalogSettings::new(program_build());
+    let started = AgentCatalogs::start(settings, sources, Some(database)).await;
+    started.context("cannot read the catalogs of agents")
 }
 
 /// This build of the program: another one has another file.

@@ -219,7 +219,8 @@ impl VersionsInUse for VersionUsers {
         let of_nodes = self.inventory.code_ids().await;
         let of_nodes = of_nodes.map_err(|error| error.to_string())?;
         let of_catalogs = self.catalogs.versions_in_use();
-        let of_agents = self.agent_catalogs.versions_in_use();
+        let of_agents = self.agent_catalogs.versions_in_use().await;
+        let of_agents = of_agents.map_err(|error| error.to_string())?;
         let of_jobs = self.unfinished_puppet_jobs().await?;
         let of_jobs = of_jobs.iter().filter_map(|(_, options)| {
             CatalogCode::pinned_code_id(options).and_then(parse_code_version)

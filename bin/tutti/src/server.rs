@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_catalogs::AgentCatalogs;
+use agent_catalogs::{AgentCatalogSources, AgentCatalogs};
 use anyhow::{Context as _, Result};
 use broker::{Broker, BrokerHandle};
 use environments::{BlobStore, CodeReader, EnvironmentDir};
@@ -197,8 +197,13 @@ impl ServerEngines {
             &inventory,
             store.clone(),
         )?;
-        let agent_catalogs =
-            crate::catalogs::agent_catalogs(&catalogs, &inventory, &run_reports, &code);
+        let sources = AgentCatalogSources {
+            catalogs: catalogs.clone(),
+            inventory: inventory.clone(),
+            run_reports: run_reports.clone(),
+            code: Arc::clone(&code),
+        };
+        let agent_catalogs = crate::catalogs::agent_catalogs(config, &store, sources).await?;
         let fleet = jobs::FleetResolver::new(inventory.clone(), classifier.clone());
         let connections = crate::ssh::connections(config, store.clone()).await?;
         let ssh = crate::ssh::start(config, &fabric, &connections, &blobs);
@@ -293,6 +298,7 @@ impl ServerEngines {
         self.ssh.shutdown().await;
         // After the plans and the API, which request catalogs.
         self.api.catalogs.shutdown().await;
+        self.agent_catalogs.shutdown().await;
         // After the jobs, so that their last events are sent if possible.
         self.api.webhooks.shutdown().await;
         if let Some(broker) = broker {

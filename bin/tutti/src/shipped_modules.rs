@@ -43,19 +43,36 @@ const FILES: &[(&str, &[u8])] = shipped![
     "service/tasks/init.sh",
 ];
 
-/// Writes every module below `directory`.
+/// Mode of programs.
+const EXECUTABLE: u32 = 0o755;
+
+/// Writes every module below `directory`. Files that are there already stay as they are: catalogs that depend
+/// on the modules are compiled again if one changes.
 pub(crate) fn write(directory: &Path) -> Result<()> {
     for (path, content) in FILES {
         let file = directory.join(path);
         let context = || format!("cannot write {}", file.display());
+        if is_written(&file, content) {
+            continue;
+        }
         std::fs::create_dir_all(file.parent().unwrap_or(directory)).with_context(context)?;
         std::fs::write(&file, content).with_context(context)?;
         if content.starts_with(b"#!") {
-            let executable = std::fs::Permissions::from_mode(0o755);
+            let executable = std::fs::Permissions::from_mode(EXECUTABLE);
             std::fs::set_permissions(&file, executable).with_context(context)?;
         }
     }
     Ok(())
+}
+
+/// True if the file has this content, and the mode that belongs to it.
+fn is_written(file: &Path, content: &[u8]) -> bool {
+    let mode = std::fs::metadata(file).map(|it| it.permissions().mode() & 0o777);
+    let has_mode = match content.starts_with(b"#!") {
+        true => mode.is_ok_and(|mode| mode == EXECUTABLE),
+        false => mode.is_ok(),
+    };
+    has_mode && std::fs::read(file).is_ok_and(|found| found == content)
 }
 
 #[cfg(test)]
@@ -86,5 +103,25 @@ mod tests {
         }
         let shipped: BTreeSet<_> = FILES.iter().map(|(path, _)| (*path).to_owned()).collect();
         assert_eq!(shipped, found);
+    }
+    #[test]
+    fn files_are_written_only_if_they_differ() {
+        use std::os::unix::fs::MetadataExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("package/tasks/init.sh");
+        write(directory.path()).unwrap();
+        let changed = || {
+            let metadata = std::fs::metadata(&path).unwrap();
+            (metadata.ctime(), metadata.ctime_nsec())
+        };
+        let first = changed();
+        write(directory.path()).unwrap();
+        assert_eq!(changed(), first);
+        std::fs::write(&path, "other").unwrap();
+        write(directory.path()).unwrap();
+        let shipped = FILES
+            .iter()
+            .find(|(path, _)| *path == "package/tasks/init.sh");
+        assert_eq!(std::fs::read(&path).unwrap(), shipped.unwrap().1);
     }
 }

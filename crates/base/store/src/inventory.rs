@@ -4,6 +4,7 @@
 //! a node keeps a bounded number of reports.
 
 use crate::StoreError;
+use crate::agent_catalogs;
 use crate::exported_resources;
 use crate::rows::row;
 use crate::run_reports;
@@ -146,14 +147,15 @@ impl Store {
             .map(drop)
     }
 
-    /// Deletes a node with its reports and exported resources. `false`: it does not exist.
+    /// Deletes a node with its reports, catalogs and exported resources. `false`: it does not exist.
     pub async fn delete_inventory_node(&self, certname: &str) -> Result<bool, StoreError> {
         let of_node =
             [DELETE_REPORTS, DELETE_NODE].map(|sql| SqlStatement::new(sql, values![certname]));
         let exported = exported_resources::delete_statements(certname);
         let reports = [run_reports::delete_statement(certname)];
-        self.execute_to_last(exported.into_iter().chain(reports).chain(of_node))
-            .await
+        let catalogs = agent_catalogs::delete_statements(certname);
+        let others = exported.into_iter().chain(catalogs).chain(reports);
+        self.execute_to_last(others.chain(of_node)).await
     }
 
     /// At most `limit` nodes after `after` (`""`: from the first one), by certname.

@@ -9,6 +9,7 @@
 //! is text, times are milliseconds.
 
 mod access_settings;
+mod agent_catalogs;
 mod agents;
 mod audit;
 mod audit_row;
@@ -74,6 +75,9 @@ mod webhooks;
 mod write;
 mod writing;
 
+pub use agent_catalogs::{
+    AgentCatalogBounds, AgentCatalogChange, AgentCatalogRow, CatalogCompilationRow,
+};
 pub use audit::AuditFilter;
 pub use audit_row::{AuditRow, NewAudit};
 pub use change::{
@@ -172,6 +176,7 @@ pub fn every_statement() -> Vec<&'static str> {
         groups::STATEMENTS,
         task_targets::STATEMENTS,
         access_settings::STATEMENTS,
+        agent_catalogs::STATEMENTS,
         agents::STATEMENTS,
         connected_nodes::STATEMENTS,
         audit::STATEMENTS,

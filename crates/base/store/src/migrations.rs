@@ -91,6 +91,7 @@ pub(crate) const SQLITE: &[SchemaMigration] = migrations!("sqlite":
     30 "0030_scheduled_plans",
     31 "0031_exported_resources",
     32 "0032_run_reports",
+    33 "0033_agent_catalogs",
 );
 
 pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
@@ -126,6 +127,7 @@ pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
     30 "0030_scheduled_plans",
     31 "0031_exported_resources",
     32 "0032_run_reports",
+    33 "0033_agent_catalogs",
 );
 
 /// The migrations that remain to be applied after these.

@@ -6,43 +6,77 @@
 //! Invariant: a node gets a catalog of its own certificate's name and data only.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalogs::{
-    CatalogCompiler, CatalogError, CatalogNode, Catalogs, CompileCaller, CompileOrigin,
-    CompilePriority, KeptCatalog, OpenEnvironment, are_unchanged,
-};
+use catalogs::{CatalogCompiler, CatalogNode, Catalogs, OpenEnvironment};
 use classifier::NodeFacts;
-use compiler::{CatalogDocument, CatalogReads, DocumentForm, RichValueError, VolatileCause};
-use environments::{CodeFile, CodeReader, CodeVersion, EnvironmentName, FileMount, Sha256};
+use compiler::{DocumentForm, VolatileCause};
+use environments::{CodeReader, EnvironmentName};
 use error_causes::chain;
 use inventory::{Inventory, NodeRecord, trusted_facts};
 use jiff::Timestamp;
 use pcp::Certname;
 use run_reports::{ForwardedCatalog, RunReports};
 use serde_json::{Map, Value as Json, json};
+use store::StoreError;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-use crate::catalog_id::{CatalogId, CatalogInputs, FactPaths};
-use crate::kept_catalogs::{CatalogReuse, KeptAgentCatalog, KeptCatalogs};
-use crate::static_files::{StaticContents, StaticFileError, inline_files};
+use crate::defaults::KEEP_UNUSED;
+use crate::fingerprint::CatalogInputs;
+use crate::kept_catalogs::KeptCatalogs;
+use crate::stored_catalogs::{CatalogDatabase, StoredCatalogs};
 use crate::{AgentCatalogError, ChecksumType, CompressedCatalog};
 
 /// Gives catalogs to agents. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct AgentCatalogs {
-    inner: Arc<AgentCatalogsInner>,
+    pub(crate) inner: Arc<AgentCatalogsInner>,
 }
 
 #[derive(Debug)]
-struct AgentCatalogsInner {
-    catalogs: Catalogs,
-    inventory: Inventory,
+pub(crate) struct AgentCatalogsInner {
+    pub(crate) catalogs: Catalogs,
+    pub(crate) inventory: Inventory,
     run_reports: RunReports,
-    code: Arc<dyn CodeReader>,
-    kept: KeptCatalogs,
-    build: String,
+    pub(crate) code: Arc<dyn CodeReader>,
+    pub(crate) kept: Arc<KeptCatalogs>,
+    /// `None` if catalogs are in memory only.
+    pub(crate) stored: Option<StoredCatalogs>,
+    /// This build of the program, and its settings.
+    program: String,
+    stopped: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// Engines from which catalogs are made.
+#[derive(Debug, Clone)]
+pub struct AgentCatalogSources {
+    pub catalogs: Catalogs,
+    pub inventory: Inventory,
+    pub run_reports: RunReports,
+    pub code: Arc<dyn CodeReader>,
+}
+
+/// Settings of the catalogs of agents.
+#[derive(Debug, Clone)]
+pub struct AgentCatalogSettings {
+    /// This build of the program: catalogs of another one are not given again.
+    pub build: String,
+    /// Time without use after which a catalog is deleted.
+    pub keep_unused: Duration,
+}
+
+impl AgentCatalogSettings {
+    /// Settings for this build, with the defaults of this crate.
+    #[must_use]
+    pub fn new(build: String) -> Self {
+        Self {
+            build,
+            keep_unused: KEEP_UNUSED,
+        }
+    }
 }
 
 /// A node that requests something, as its certificate names it.
@@ -105,26 +139,61 @@ impl AgentIdentity {
 }
 
 impl AgentCatalogs {
-    /// Creates the engine. `build` names this build of the program: catalogs of another one are not used
-    /// again.
-    #[must_use]
-    pub fn new(
-        catalogs: Catalogs,
-        inventory: Inventory,
-        run_reports: RunReports,
-        code: Arc<dyn CodeReader>,
-        build: String,
-    ) -> Self {
-        Self {
+    /// Starts the engine. Without a database the catalogs are kept in memory only, and compiled again after a
+    /// restart.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn start(
+        settings: AgentCatalogSettings,
+        sources: AgentCatalogSources,
+        database: Option<CatalogDatabase>,
+    ) -> Result<Self, StoreError> {
+        let AgentCatalogSources {
+            catalogs,
+            inventory,
+            run_reports,
+            code,
+        } = sources;
+        let (stopped, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let kept: Arc<KeptCatalogs> = Arc::default();
+        let unused = i64::try_from(settings.keep_unused.as_millis()).unwrap_or(i64::MAX);
+        let stored = match database {
+            Some(database) => {
+                let tasks = (&tasks, stopped.clone());
+                let kept = Arc::clone(&kept);
+                Some(StoredCatalogs::start(database, kept, unused, tasks).await?)
+            }
+            None => None,
+        };
+        // A PuppetDB that was exchanged has neither the catalogs nor the exported resources of the nodes.
+        let program = format!(
+            "{} {} {} {}",
+            settings.build,
+            catalogs.settings_identity(),
+            inventory.location(),
+            run_reports.forwards()
+        );
+        Ok(Self {
             inner: Arc::new(AgentCatalogsInner {
                 catalogs,
                 inventory,
                 run_reports,
                 code,
-                kept: KeptCatalogs::default(),
-                build,
+                kept,
+                stored,
+                program,
+                stopped,
+                tasks,
             }),
-        }
+        })
+    }
+
+    /// Writes the catalogs that wait to be written, and ends the tasks.
+    pub async fn shutdown(&self) {
+        self.inner.stopped.cancel();
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
     }
 
     /// The environment of a node: that of its node groups, or else the one that its agent is in.
@@ -172,85 +241,24 @@ impl AgentCatalogs {
             .catalogs
             .environment(&environment, request.code_id.as_deref());
         let opened = opening.await?;
-        if let Some(body) = self.current_catalog(&request, &node, &opened).await? {
-            return Ok(AgentCatalog {
-                environment,
-                code_id: opened.code_id.clone(),
-                body,
-                compile_time: None,
-                volatile: None,
-            });
-        }
-        self.compile(&request, &node, opened, kept).await
-    }
-
-    /// The last catalog of a node, if a compilation would give the same now.
-    async fn current_catalog(
-        &self,
-        request: &AgentCatalogRequest,
-        node: &CatalogNode,
-        opened: &OpenEnvironment,
-    ) -> Result<Option<CompressedCatalog>, AgentCatalogError> {
-        let Some(newest) = self.inner.kept.newest(node.certname()) else {
-            return Ok(None);
+        let current = Box::pin(self.current_catalog(&request, &node, &opened));
+        let causes = match current.await? {
+            Ok(body) => {
+                return Ok(AgentCatalog {
+                    environment,
+                    code_id: opened.code_id.clone(),
+                    body,
+                    compile_time: None,
+                    volatile: None,
+                });
+            }
+            Err(causes) => causes,
         };
-        let (Some(reuse), Some(code_id)) = (&newest.reuse, &opened.code_id) else {
-            return Ok(None);
-        };
-        let inputs = self.inputs(request, node, opened, code_id);
-        if CatalogId::new(&inputs, &reuse.fact_paths) != reuse.catalog_id {
-            return Ok(None);
-        }
-        let examined = Arc::clone(&newest);
-        let examining = tokio::task::spawn_blocking(move || {
-            let reuse = examined.reuse.as_ref();
-            reuse.is_some_and(|reuse| are_unchanged(&reuse.outside_files))
-        });
-        let is_current = examining.await.map_err(io::Error::from);
-        let is_current = is_current.map_err(AgentCatalogError::Thread)?;
-        Ok(newest.body.clone().filter(|_| is_current))
-    }
-
-    async fn compile(
-        &self,
-        request: &AgentCatalogRequest,
-        node: &CatalogNode,
-        opened: Arc<OpenEnvironment>,
-        kept: Option<KeptCatalog>,
-    ) -> Result<AgentCatalog, AgentCatalogError> {
-        let certname = node.certname();
-        let version = self.static_version(request, &opened).await?;
-        let origin = CompileOrigin {
-            caller: CompileCaller::Client(certname.to_string()),
-            priority: CompilePriority::Foreground,
-        };
-        let write = document_writer(version, request.form);
-        let (catalogs, environment) = (&self.inner.catalogs, Arc::clone(&opened));
-        let compiling = catalogs.compile_node(node, environment, &origin, kept, write);
-        let compiled = compiling.await?;
-        let (body, contents) = compiled.catalog?;
-        self.forward(request, &body).await;
-        if let Some(code_id) = &opened.code_id {
-            let catalog = KeptAgentCatalog {
-                environment: opened.environment.clone(),
-                code_id: code_id.clone(),
-                body: Some(body.clone()),
-                contents,
-                reuse: self.reuse(request, node, &opened, &compiled.reads),
-            };
-            self.inner.kept.keep(certname, catalog);
-        }
-        Ok(AgentCatalog {
-            environment: opened.environment.clone(),
-            code_id: opened.code_id.clone(),
-            body,
-            compile_time: Some(compiled.took),
-            volatile: compiled.reads.volatile,
-        })
+        Box::pin(self.compile(&request, &node, opened, (kept, causes))).await
     }
 
     /// Forwards a new catalog to PuppetDB, if there is one.
-    async fn forward(&self, request: &AgentCatalogRequest, body: &CompressedCatalog) {
+    pub(crate) async fn forward(&self, request: &AgentCatalogRequest, body: &CompressedCatalog) {
         if !self.inner.run_reports.forwards() {
             return;
         }
@@ -270,27 +278,7 @@ impl AgentCatalogs {
         }
     }
 
-    /// The condition under which a new catalog may be given again; `None` if it may not.
-    fn reuse(
-        &self,
-        request: &AgentCatalogRequest,
-        node: &CatalogNode,
-        opened: &OpenEnvironment,
-        reads: &CatalogReads,
-    ) -> Option<CatalogReuse> {
-        if reads.volatile.is_some() {
-            return None;
-        }
-        let inputs = self.inputs(request, node, opened, opened.code_id.as_ref()?);
-        let fact_paths: FactPaths = reads.facts.paths.iter().cloned().collect();
-        Some(CatalogReuse {
-            catalog_id: CatalogId::new(&inputs, &fact_paths),
-            fact_paths,
-            outside_files: opened.outside_files.states()?,
-        })
-    }
-
-    fn inputs<'i>(
+    pub(crate) fn inputs<'i>(
         &'i self,
         request: &AgentCatalogRequest,
         node: &'i CatalogNode,
@@ -298,7 +286,7 @@ impl AgentCatalogs {
         code_id: &'i str,
     ) -> CatalogInputs<'i> {
         CatalogInputs {
-            build: &self.inner.build,
+            program: &self.inner.program,
             node,
             environment: opened.environment.as_str(),
             code_id,
@@ -306,73 +294,6 @@ impl AgentCatalogs {
             form: request.form,
             static_files: request.static_files,
         }
-    }
-
-    /// Opens a content that one of the last catalogs of a node names; `None` if none does.
-    ///
-    /// # Errors
-    /// The file cannot be read, or has another content now.
-    pub async fn content(
-        &self,
-        agent: &AgentIdentity,
-        sha256: Sha256,
-    ) -> Result<Option<CodeFile>, AgentCatalogError> {
-        let kept = &self.inner.kept;
-        if !kept.has_some(&agent.certname) {
-            // The agent got its catalog before this server started. Unless something was deployed meanwhile,
-            // it names the same contents.
-            Box::pin(self.compile_from_known_facts(agent)).await?;
-        }
-        let Some((catalog, content)) = kept.content(&agent.certname, &sha256) else {
-            return Ok(None);
-        };
-        let code = Arc::clone(&self.inner.code);
-        let opening = tokio::task::spawn_blocking(move || {
-            let version = code.version_of(&catalog.environment, Some(&catalog.code_id))?;
-            version.file(FileMount::Modules, Some(&content.module), &content.path)
-        });
-        let opened = opening.await.map_err(io::Error::from);
-        let file = opened.map_err(AgentCatalogError::Thread)?;
-        let file = file.map_err(CatalogError::Code)?;
-        match file.sha256 == sha256 {
-            true => Ok(Some(file)),
-            false => Err(AgentCatalogError::ContentChanged { sha256 }),
-        }
-    }
-
-    /// Compiles the catalog of a node from the facts that it sent last, so that it is kept. Does nothing if
-    /// none are known.
-    async fn compile_from_known_facts(
-        &self,
-        agent: &AgentIdentity,
-    ) -> Result<(), AgentCatalogError> {
-        let known = self.inner.inventory.facts(&agent.certname).await;
-        let known = known.map_err(|source| AgentCatalogError::FactSource {
-            certname: agent.certname.clone(),
-            source,
-        })?;
-        let environment = known.and_then(|record| record.environment?.parse().ok());
-        let Some(environment) = environment else {
-            return Ok(());
-        };
-        let request = AgentCatalogRequest {
-            agent: agent.clone(),
-            environment,
-            code_id: None,
-            checks_environment: false,
-            facts: None,
-            static_files: Some(ChecksumType::Sha256),
-            form: DocumentForm::Rich,
-            transaction_uuid: None,
-            job_id: None,
-        };
-        self.catalog(request).await.map(drop)
-    }
-
-    /// Code ids of versions whose files agents may still request.
-    #[must_use]
-    pub fn versions_in_use(&self) -> Vec<String> {
-        self.inner.kept.code_ids()
     }
 
     /// The facts of a request, which are recorded, or those that are known.
@@ -395,7 +316,13 @@ impl AgentCatalogs {
         };
         // With a node that was deleted its exported resources were, which only a compilation keeps again.
         if !self.inner.inventory.has_facts(certname) {
-            self.inner.kept.forget(certname);
+            let stored = self.inner.stored.as_ref();
+            self.inner
+                .kept
+                .forget(certname, usize::from(stored.is_some()));
+            if let Some(stored) = stored {
+                stored.write_forget(certname).await;
+            }
         }
         // a node is configured even if the database is full
         if let Err(error) = self.inner.run_reports.record_facts(certname, record).await {
@@ -430,43 +357,6 @@ impl AgentCatalogs {
             requested_environment: Some(environment.to_string()),
         };
         Ok(self.inner.catalogs.classify_node(facts)?)
-    }
-
-    /// The version whose files a catalog describes; `None` if the catalog is not static.
-    async fn static_version(
-        &self,
-        request: &AgentCatalogRequest,
-        opened: &OpenEnvironment,
-    ) -> Result<Option<(Arc<dyn CodeVersion>, ChecksumType)>, AgentCatalogError> {
-        let (Some(checksum_type), Some(code_id)) = (request.static_files, opened.code_id.clone())
-        else {
-            return Ok(None);
-        };
-        let (code, environment) = (Arc::clone(&self.inner.code), opened.environment.clone());
-        let version =
-            tokio::task::spawn_blocking(move || code.version_of(&environment, Some(&code_id)));
-        let version = version.await.map_err(io::Error::from);
-        let version = version.map_err(AgentCatalogError::Thread)?;
-        Ok(Some((version.map_err(CatalogError::Code)?, checksum_type)))
-    }
-}
-
-type WrittenDocument = Result<(CompressedCatalog, StaticContents), StaticFileError>;
-
-/// Writes a document, with the files of `version` if it is static.
-fn document_writer(
-    version: Option<(Arc<dyn CodeVersion>, ChecksumType)>,
-    form: DocumentForm,
-) -> impl FnOnce(&mut CatalogDocument) -> Result<WrittenDocument, RichValueError> + Send + 'static {
-    move |document| {
-        let contents = match version {
-            Some((version, checksum_type)) => inline_files(document, &*version, checksum_type),
-            None => Ok(StaticContents::default()),
-        };
-        Ok(match contents {
-            Ok(contents) => Ok((CompressedCatalog::new(&document.to_text(form)?), contents)),
-            Err(error) => Err(error),
-        })
     }
 }
 

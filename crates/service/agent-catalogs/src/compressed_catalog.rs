@@ -23,6 +23,11 @@ impl CompressedCatalog {
         Self(Bytes::from(bytes))
     }
 
+    /// A document that [`gzip`](Self::gzip) returned.
+    pub(crate) fn from_gzip(gzip: Bytes) -> Self {
+        Self(gzip)
+    }
+
     /// The document in the format of gzip, as agents accept it.
     #[must_use]
     pub fn gzip(&self) -> Bytes {

@@ -1,42 +1,59 @@
-//! The last catalogs of each node: [`KeptCatalogs`].
+//! The last catalogs of nodes in memory: [`KeptCatalogs`].
 //!
-//! Invariants: a node has a bounded number of catalogs, the newest first; together they have a bounded
-//! number of bytes, and those of the nodes that asked longest ago are given up first.
+//! Those of other nodes are in the database. Invariants: a node has a bounded number of catalogs, the newest
+//! first; the catalogs of a node that are here are all that it has; together they have a bounded number of
+//! bytes, and those of the nodes that asked longest ago are given up first, but none before it is written.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use catalogs::OutsideFileStates;
 use environments::{EnvironmentName, Sha256};
 use pcp::Certname;
+use serde::{Deserialize, Serialize};
 
-use crate::catalog_id::{CatalogId, FactPaths};
-use crate::defaults::{CATALOGS_EACH_MAX, KEPT_BYTES_MAX};
+use crate::defaults::{CATALOGS_EACH_MAX, GIVE_UP_PART, KEPT_BYTES_MAX};
+use crate::fingerprint::{CatalogFingerprint, ReadFact};
+use crate::interned::Interned;
 use crate::{CompressedCatalog, StaticContent, StaticContents};
 
-/// A catalog that was given to a node.
+/// A catalog of a node.
 #[derive(Debug)]
 pub(crate) struct KeptAgentCatalog {
+    /// Position among all catalogs.
+    pub(crate) sequence: i64,
     pub(crate) environment: EnvironmentName,
     /// Code id of the version.
     pub(crate) code_id: String,
-    /// The document; `None` if there is a newer catalog of the node.
-    pub(crate) body: Option<CompressedCatalog>,
     /// Contents that the document names by hash.
-    pub(crate) contents: StaticContents,
-    /// The condition under which it may be given again; `None` if it may not.
-    pub(crate) reuse: Option<CatalogReuse>,
+    pub(crate) contents: Arc<StaticContents>,
+    /// `None` if there is a newer catalog of the node.
+    pub(crate) newest: Option<NewestCatalog>,
+    /// True if the agent got it.
+    pub(crate) given: AtomicBool,
+    /// Time at which it was given last, to the day, in milliseconds since 1970.
+    pub(crate) used_ms: AtomicI64,
 }
 
-/// Everything on which a kept catalog depends.
-#[derive(Debug)]
-pub(crate) struct CatalogReuse {
-    pub(crate) catalog_id: CatalogId,
-    pub(crate) fact_paths: FactPaths,
-    pub(crate) outside_files: OutsideFileStates,
+/// The newest catalog of a node.
+#[derive(Debug, Clone)]
+pub(crate) struct NewestCatalog {
+    pub(crate) body: CompressedCatalog,
+    pub(crate) dependencies: CatalogDependencies,
 }
 
-/// The catalogs of all nodes.
+/// Everything on which a catalog depends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CatalogDependencies {
+    pub(crate) fingerprint: CatalogFingerprint,
+    /// States of files outside of the version; `None` if they cannot be compared.
+    pub(crate) outside_files: Option<Arc<OutsideFileStates>>,
+    /// Data that change without notice, in a sentence that begins with "it"; `None` if there are none.
+    pub(crate) volatile: Option<String>,
+}
+
+/// The catalogs of the nodes that asked last.
 #[derive(Debug)]
 pub(crate) struct KeptCatalogs {
     state: Mutex<KeptState>,
@@ -48,6 +65,9 @@ struct KeptState {
     nodes: HashMap<Certname, NodeCatalogs>,
     bytes: usize,
     requests: u64,
+    contents: Interned<StaticContents>,
+    read_facts: Interned<Vec<ReadFact>>,
+    outside_files: Interned<OutsideFileStates>,
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +76,10 @@ struct NodeCatalogs {
     catalogs: VecDeque<Arc<KeptAgentCatalog>>,
     /// Number of the last request of the node.
     requested: u64,
+    /// Changes that are not in the database yet.
+    unwritten: usize,
+    /// True if the newest catalog is what a request got since the server started.
+    is_current: bool,
 }
 
 impl Default for KeptCatalogs {
@@ -65,72 +89,97 @@ impl Default for KeptCatalogs {
 }
 
 impl KeptCatalogs {
-    fn new(bytes_max: usize) -> Self {
+    pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             state: Mutex::default(),
             bytes_max,
         }
     }
 
-    /// The newest catalog of a node.
-    pub(crate) fn newest(&self, certname: &Certname) -> Option<Arc<KeptAgentCatalog>> {
+    /// The catalogs of a node, the newest first; `None` if they may be in the database.
+    pub(crate) fn of_node(&self, certname: &Certname) -> Option<Vec<Arc<KeptAgentCatalog>>> {
         let mut state = self.lock();
-        state.requests += 1;
-        let requested = state.requests;
+        let requested = state.next_request();
         let node = state.nodes.get_mut(certname)?;
         node.requested = requested;
-        node.catalogs.front().cloned()
+        Some(node.catalogs.iter().cloned().collect())
     }
 
-    /// Keeps a catalog as the newest of its node.
-    pub(crate) fn keep(&self, certname: &Certname, catalog: KeptAgentCatalog) {
+    /// Adds the catalogs that the database has of a node, unless there are some already.
+    pub(crate) fn add_stored(&self, certname: &Certname, catalogs: Vec<KeptAgentCatalog>) {
         let mut state = self.lock();
-        state.requests += 1;
-        let requested = state.requests;
-        let added = catalog.bytes();
-        let node = state.nodes.entry(certname.clone()).or_default();
-        node.requested = requested;
-        let mut removed = 0;
-        if let Some(former) = node.catalogs.pop_front() {
-            let contents = former.contents_only();
-            removed = former.bytes() - contents.bytes();
-            node.catalogs.push_front(Arc::new(contents));
+        if state.nodes.contains_key(certname) {
+            return;
         }
-        node.catalogs.push_front(Arc::new(catalog));
-        let surplus = node
-            .catalogs
-            .split_off(node.catalogs.len().min(CATALOGS_EACH_MAX));
-        removed += surplus.iter().map(|it| it.bytes()).sum::<usize>();
-        state.bytes = state.bytes + added - removed;
+        let catalogs = catalogs.into_iter().map(|it| Arc::new(state.share(it)));
+        let catalogs = catalogs.collect();
+        state.change(certname, |node| node.catalogs = catalogs);
         state.give_up(certname, self.bytes_max);
     }
 
-    /// True if a catalog of the node is kept.
-    pub(crate) fn has_some(&self, certname: &Certname) -> bool {
-        self.lock().nodes.contains_key(certname)
-    }
-
-    /// Forgets the catalogs of a node.
-    pub(crate) fn forget(&self, certname: &Certname) {
-        self.lock().forget(certname);
-    }
-
-    /// The place of a content that one of the last catalogs of a node names.
-    pub(crate) fn content(
+    /// Keeps a catalog as the newest of its node. One that the agent did not get is replaced. `unwritten`
+    /// changes of the node wait to be written.
+    pub(crate) fn keep(
         &self,
         certname: &Certname,
-        sha256: &Sha256,
-    ) -> Option<(Arc<KeptAgentCatalog>, StaticContent)> {
-        let state = self.lock();
-        let catalogs = state.nodes.get(certname)?.catalogs.iter();
-        let mut found = catalogs.filter_map(|catalog| {
-            let content = catalog.contents.get(sha256)?;
-            Some((Arc::clone(catalog), content.clone()))
+        catalog: KeptAgentCatalog,
+        unwritten: usize,
+    ) -> Arc<KeptAgentCatalog> {
+        let mut state = self.lock();
+        let catalog = Arc::new(state.share(catalog));
+        let catalogs_max = CATALOGS_EACH_MAX + usize::from(!catalog.is_given());
+        state.change(certname, |node| {
+            node.unwritten += unwritten;
+            node.is_current = true;
+            if let Some(former) = node.catalogs.pop_front()
+                && former.is_given()
+            {
+                node.catalogs.push_front(Arc::new(former.contents_only()));
+            }
+            node.catalogs.push_front(Arc::clone(&catalog));
+            node.catalogs.truncate(catalogs_max);
         });
-        found.next()
+        state.give_up(certname, self.bytes_max);
+        catalog
     }
 
-    /// Code ids of all kept catalogs, whose files agents may still request.
+    /// Records that a request got the newest catalog of a node.
+    pub(crate) fn set_current(&self, certname: &Certname) {
+        if let Some(node) = self.lock().nodes.get_mut(certname) {
+            node.is_current = true;
+        }
+    }
+
+    /// True if a request got the newest catalog of the node since the server started.
+    pub(crate) fn is_current(&self, certname: &Certname) -> bool {
+        let state = self.lock();
+        state.nodes.get(certname).is_some_and(|it| it.is_current)
+    }
+
+    /// Records a further change of a node that waits to be written.
+    pub(crate) fn add_unwritten(&self, certname: &Certname) {
+        if let Some(node) = self.lock().nodes.get_mut(certname) {
+            node.unwritten += 1;
+        }
+    }
+
+    /// Records that a change of a node is written, or is given up.
+    pub(crate) fn remove_unwritten(&self, certname: &Certname) {
+        if let Some(node) = self.lock().nodes.get_mut(certname) {
+            node.unwritten = node.unwritten.saturating_sub(1);
+        }
+    }
+
+    /// Forgets the catalogs of a node, those in the database too: they wait to be deleted.
+    pub(crate) fn forget(&self, certname: &Certname, unwritten: usize) {
+        self.lock().change(certname, |node| {
+            node.catalogs.clear();
+            node.is_current = false;
+            node.unwritten += unwritten;
+        });
+    }
+
+    /// Code ids of all catalogs, whose files agents may still request.
     pub(crate) fn code_ids(&self) -> Vec<String> {
         let state = self.lock();
         let catalogs = state.nodes.values().flat_map(|node| &node.catalogs);
@@ -140,28 +189,107 @@ impl KeptCatalogs {
         ids
     }
 
+    /// Drops the catalogs of nodes that got none since this time, in milliseconds since 1970.
+    pub(crate) fn drop_unused(&self, before_ms: i64) {
+        let mut state = self.lock();
+        let unused = state.nodes.iter().filter(|(_, node)| {
+            let newest = node.catalogs.front();
+            node.unwritten == 0
+                && newest.is_some_and(|it| it.used_ms.load(Ordering::Relaxed) < before_ms)
+        });
+        let unused: Vec<Certname> = unused.map(|(name, _)| name.clone()).collect();
+        for certname in unused {
+            state.remove(&certname);
+        }
+    }
+
+    /// Bytes of all catalogs and of what they share.
+    pub(crate) fn bytes(&self) -> usize {
+        self.lock().all_bytes()
+    }
+
     fn lock(&self) -> MutexGuard<'_, KeptState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl KeptState {
-    fn forget(&mut self, certname: &Certname) {
-        let removed = self.nodes.remove(certname);
-        let catalogs = removed.map(|node| node.catalogs).unwrap_or_default();
-        self.bytes -= catalogs.iter().map(|it| it.bytes()).sum::<usize>();
+    fn next_request(&mut self) -> u64 {
+        self.requests += 1;
+        self.requests
     }
 
-    /// Gives up the catalogs of other nodes while there are too many bytes.
-    fn give_up(&mut self, newest: &Certname, bytes_max: usize) {
-        while self.bytes > bytes_max {
-            let others = self.nodes.iter().filter(|(name, _)| *name != newest);
-            let oldest = others.min_by_key(|(_, node)| node.requested);
-            let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
-                return;
-            };
-            self.forget(&oldest);
+    /// Changes a node, which asks now.
+    fn change(&mut self, certname: &Certname, change: impl FnOnce(&mut NodeCatalogs)) {
+        let requested = self.next_request();
+        let before = self.nodes.get(certname).map_or(0, NodeCatalogs::bytes);
+        let node = self.nodes.entry(certname.clone()).or_default();
+        node.requested = requested;
+        change(node);
+        self.bytes = self.bytes + node.bytes() - before;
+    }
+
+    /// The catalog with what it has in common with others.
+    fn share(&mut self, mut catalog: KeptAgentCatalog) -> KeptAgentCatalog {
+        const EACH: usize = 200;
+        let bytes = catalog.contents.len() * EACH;
+        catalog.contents = self.contents.share(catalog.contents, bytes);
+        if let Some(newest) = &mut catalog.newest {
+            let read = &mut newest.dependencies.fingerprint.read_facts;
+            *read = self.read_facts.share(Arc::clone(read), read.len() * EACH);
+            if let Some(states) = &mut newest.dependencies.outside_files {
+                let bytes = states.len() * EACH;
+                *states = self.outside_files.share(Arc::clone(states), bytes);
+            }
         }
+        catalog
+    }
+
+    fn all_bytes(&self) -> usize {
+        let shared = [
+            self.contents.bytes(),
+            self.read_facts.bytes(),
+            self.outside_files.bytes(),
+        ];
+        self.bytes + shared.iter().sum::<usize>()
+    }
+
+    fn remove(&mut self, certname: &Certname) {
+        if let Some(node) = self.nodes.remove(certname) {
+            self.bytes -= node.bytes();
+        }
+    }
+
+    /// Gives up the catalogs of other nodes if there are too many bytes, and some more, so that this is not
+    /// done for each request.
+    fn give_up(&mut self, newest: &Certname, bytes_max: usize) {
+        if self.all_bytes() <= bytes_max {
+            return;
+        }
+        let nodes = self.nodes.iter();
+        let others = nodes.filter(|(name, node)| *name != newest && node.unwritten == 0);
+        let mut others: Vec<_> = others
+            .map(|(name, node)| (node.requested, name.clone()))
+            .collect();
+        others.sort_unstable_by_key(|(requested, _)| *requested);
+        let enough = bytes_max - bytes_max / GIVE_UP_PART;
+        for (_, certname) in others {
+            if self.all_bytes() <= enough {
+                return;
+            }
+            self.remove(&certname);
+            self.contents.sweep();
+            self.read_facts.sweep();
+            self.outside_files.sweep();
+        }
+    }
+}
+
+impl NodeCatalogs {
+    /// Bytes that it takes, about.
+    fn bytes(&self) -> usize {
+        const EACH: usize = 200;
+        EACH + self.catalogs.iter().map(|it| it.bytes()).sum::<usize>()
     }
 }
 
@@ -169,93 +297,35 @@ impl KeptAgentCatalog {
     /// The catalog as one that is not the newest any more: it is never given again.
     fn contents_only(&self) -> Self {
         Self {
+            sequence: self.sequence,
             environment: self.environment.clone(),
             code_id: self.code_id.clone(),
-            body: None,
-            contents: self.contents.clone(),
-            reuse: None,
+            contents: Arc::clone(&self.contents),
+            newest: None,
+            given: AtomicBool::new(true),
+            used_ms: AtomicI64::new(self.used_ms.load(Ordering::Relaxed)),
         }
     }
 
-    /// Bytes that it takes, about.
+    /// True if the agent got it.
+    pub(crate) fn is_given(&self) -> bool {
+        self.given.load(Ordering::Relaxed)
+    }
+
+    /// The place of a content.
+    pub(crate) fn content(&self, sha256: &Sha256) -> Option<&StaticContent> {
+        self.contents.get(sha256)
+    }
+
+    /// Bytes that it takes, about, without what it has in common with others.
     fn bytes(&self) -> usize {
-        const EACH: usize = 200;
-        let reuse = self.reuse.as_ref();
-        let paths = reuse.map_or(0, |it| it.fact_paths.len() + it.outside_files.len());
-        let body = self.body.as_ref().map_or(0, CompressedCatalog::len);
-        body + EACH * (1 + self.contents.len() + paths)
+        const EACH: usize = 400;
+        let newest = self.newest.as_ref();
+        let newest = newest.map(|it| it.body.len() + it.dependencies.fingerprint.bytes());
+        EACH + newest.unwrap_or(0)
     }
 }
 
 #[cfg(test)]
-mod tests {
-
-    use super::{KeptAgentCatalog, KeptCatalogs};
-    use crate::defaults::CATALOGS_EACH_MAX;
-    use crate::{CompressedCatalog, StaticContent, StaticContents};
-
-    /// A text that takes about as many bytes when it is compressed.
-    fn random_text(bytes: usize) -> String {
-        let mut state = 1_u64;
-        let letters = (0..bytes * 4 / 3).map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            char::from(b' ' + u8::try_from(state >> 58).unwrap())
-        });
-        letters.collect()
-    }
-
-    fn catalog(code_id: &str, bytes: usize, digit: char) -> KeptAgentCatalog {
-        let content = StaticContent {
-            module: "m".to_owned(),
-            path: "f".to_owned(),
-        };
-        let sha256 = String::from(digit).repeat(64).parse().unwrap();
-        KeptAgentCatalog {
-            environment: "production".parse().unwrap(),
-            code_id: code_id.to_owned(),
-            body: Some(CompressedCatalog::new(&random_text(bytes))),
-            contents: StaticContents::from([(sha256, content)]),
-            reuse: None,
-        }
-    }
-
-    #[test]
-    fn a_node_has_its_last_catalogs_and_reads_the_contents_of_these_alone() {
-        let kept = KeptCatalogs::default();
-        let (node, other) = ("a".parse().unwrap(), "b".parse().unwrap());
-        for number in 0..=CATALOGS_EACH_MAX {
-            let digit = char::from_digit(u32::try_from(number).unwrap(), 16).unwrap();
-            kept.keep(&node, catalog(&number.to_string(), 10, digit));
-        }
-        let newest = kept.newest(&node).unwrap();
-        assert_eq!(newest.code_id, CATALOGS_EACH_MAX.to_string());
-        let has = |node, digit: char| {
-            let sha256 = String::from(digit).repeat(64).parse().unwrap();
-            kept.content(node, &sha256).is_some()
-        };
-        assert!(!has(&node, '0'), "given up");
-        assert!(has(&node, '1'));
-        assert!(!has(&other, '1'), "another node");
-        assert_eq!(kept.code_ids().len(), CATALOGS_EACH_MAX);
-    }
-
-    #[test]
-    fn the_bytes_of_all_catalogs_are_bounded() {
-        let kept = KeptCatalogs::new(2_500_000);
-        let names = ["a", "b", "c"].map(|name| name.parse().unwrap());
-        kept.keep(&names[0], catalog("1", 1_000_000, '1'));
-        kept.keep(&names[1], catalog("2", 1_000_000, '2'));
-        assert!(kept.newest(&names[0]).is_some());
-        kept.keep(&names[2], catalog("3", 1_000_000, '3'));
-        assert!(kept.newest(&names[1]).is_none(), "it asked longest ago");
-        assert!(kept.newest(&names[0]).is_some());
-        let both = kept.lock().bytes;
-        assert!((1_900_000..2_100_000).contains(&both), "{both}");
-        // only the newest catalog of a node has a body
-        kept.keep(&names[0], catalog("4", 1_000, '4'));
-        let bytes = kept.lock().bytes;
-        assert!((900_000..1_100_000).contains(&bytes), "{bytes}");
-    }
-}
+#[path = "kept_catalogs_tests.rs"]
+mod tests;

@@ -4,22 +4,38 @@
 //! contents by hash. Invariant: all that one catalog names belongs to one version of the code.
 
 mod agent_catalogs;
-mod catalog_id;
+mod catalog_writer;
 mod checksum;
+mod compile_cause;
 mod compressed_catalog;
+mod contents;
+mod current_catalog;
 pub mod defaults;
+mod digest;
 mod error;
+mod facts_policy;
+mod fingerprint;
+mod history;
 mod ignored_names;
+mod interned;
 mod kept_catalogs;
 mod metadata_document;
+mod new_catalog;
 mod static_files;
+mod stored_catalogs;
+mod stored_form;
 
 pub use agent_catalogs::{
-    AgentCatalog, AgentCatalogRequest, AgentCatalogs, AgentFacts, AgentIdentity,
+    AgentCatalog, AgentCatalogRequest, AgentCatalogSettings, AgentCatalogSources, AgentCatalogs,
+    AgentFacts, AgentIdentity,
 };
 pub use checksum::{ChecksumType, UnknownChecksumType};
+pub use compile_cause::{CatalogCompilation, CompileCause, NameList};
 pub use compressed_catalog::CompressedCatalog;
 pub use error::AgentCatalogError;
+pub use facts_policy::FactsPolicy;
+pub use fingerprint::CatalogInput;
 pub use ignored_names::IgnoredNames;
 pub use metadata_document::MetadataDocument;
 pub use static_files::{BY_HASH, StaticContent, StaticContents, StaticFileError, inline_files};
+pub use stored_catalogs::{CatalogDatabase, RecordedCompilation};

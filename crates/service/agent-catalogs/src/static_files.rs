@@ -14,6 +14,7 @@ use environments::{
     CodeVersion, FileMetadata, FileMount, FileTreeRequest, LinkHandling, ServedFileKind, Sha256,
 };
 use pcore::Value;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use crate::defaults::STATIC_FILES_MAX;
@@ -23,7 +24,7 @@ use crate::{ChecksumType, IgnoredNames, MetadataDocument};
 pub const BY_HASH: &str = "by-hash/sha256";
 
 /// The place of a content that a catalog names.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StaticContent {
     pub module: String,
     /// Path below the module's directory `files`.

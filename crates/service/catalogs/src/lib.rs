@@ -24,7 +24,7 @@ pub use engine::{
 };
 pub use environment::{
     CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles, EnvironmentOnDisk,
-    EnvironmentReadError, OutsideFileState, OutsideFileStates, OutsideFiles, are_unchanged,
+    EnvironmentReadError, OutsideFileState, OutsideFileStates, OutsideFiles, changed_files,
     module_directories,
 };
 pub use exports::{

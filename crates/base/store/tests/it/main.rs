@@ -5,6 +5,7 @@
     reason = "in tests a panic is the report; clippy excuses only test functions"
 )]
 
+mod agent_catalogs;
 mod agents;
 mod code_deploys;
 mod code_followers;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent_catalogs::AgentCatalogs;
+use agent_catalogs::{AgentCatalogSettings, AgentCatalogSources, AgentCatalogs};
 use audit::{Audit, AuditConfig};
 use catalogs::{CatalogSettings, Catalogs};
 use classifier::Classifier;
@@ -266,14 +266,15 @@ async fn agent_server(
     };
     let classifier = Classifier::open(store.clone()).await.unwrap();
     let catalogs = Catalogs::new(settings, Arc::clone(code), classifier);
+    let sources = AgentCatalogSources {
+        catalogs,
+        inventory: inventory.clone(),
+        run_reports: run_reports.clone(),
+        code: Arc::clone(code),
+    };
+    let settings = AgentCatalogSettings::new("build".to_owned());
     AgentServer {
-        catalogs: AgentCatalogs::new(
-            catalogs,
-            inventory.clone(),
-            run_reports.clone(),
-            Arc::clone(code),
-            "build".to_owned(),
-        ),
+        catalogs: AgentCatalogs::start(settings, sources, None).await.unwrap(),
         code: Arc::clone(code),
         name: "localhost".to_owned(),
     }

@@ -1,12 +1,13 @@
 //! The engine with a database, versions of code, and agents that request their catalogs.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_catalogs::{
-    AgentCatalog, AgentCatalogError, AgentCatalogRequest, AgentCatalogs, AgentFacts, AgentIdentity,
-    ChecksumType,
+    AgentCatalog, AgentCatalogError, AgentCatalogRequest, AgentCatalogSettings,
+    AgentCatalogSources, AgentCatalogs, AgentFacts, AgentIdentity, CatalogDatabase, ChecksumType,
 };
 use catalogs::{CatalogSettings, Catalogs};
 use classifier::{Classifier, GroupDelta, GroupId, GroupInput, UnrestrictedEditor};
@@ -14,6 +15,7 @@ use compiler::DocumentForm;
 use environments::EnvironmentDir;
 use inventory::Inventory;
 use jiff::Timestamp;
+use pki::seal::SealKey;
 use run_reports::{RunReports, RunReportsConfig};
 use serde_json::{Map, Value as Json, json};
 use store::{Store, StoreConfig};
@@ -23,11 +25,14 @@ use tempfile::TempDir;
 pub(crate) const NODE: &str = "node1.test";
 
 pub(crate) struct Site {
-    directory: TempDir,
+    directory: PathBuf,
+    /// `None` if the directory is to outlive this.
+    _temporary: Option<TempDir>,
     code: Arc<EnvironmentDir>,
     classifier: Classifier,
     inventory: Inventory,
     run_reports: RunReports,
+    pub(crate) store: Store,
     pub(crate) agents: AgentCatalogs,
     group: GroupId,
 }
@@ -41,17 +46,27 @@ pub(crate) struct NodeState {
 
 impl Site {
     pub(crate) async fn start() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path();
-        std::fs::create_dir_all(path.join("environments")).unwrap();
-        std::fs::create_dir_all(path.join("modules")).unwrap();
+        let temporary = tempfile::tempdir().unwrap();
+        let site = Self::open(temporary.path().to_owned()).await;
+        Self {
+            _temporary: Some(temporary),
+            ..site
+        }
+    }
+
+    /// Opens the site in a directory, which may have been one before.
+    pub(crate) async fn open(directory: PathBuf) -> Self {
+        let path = &*directory;
+        for below in ["environments", "modules"] {
+            std::fs::create_dir_all(path.join(below)).unwrap();
+        }
         let store = Store::open(&StoreConfig::sqlite(path.join("tutti.db")))
             .await
             .unwrap();
         let inventory = Inventory::embedded(store.clone()).await.unwrap();
         let classifier = Classifier::open(store.clone()).await.unwrap();
         let settings = RunReportsConfig::new("server.test".parse().unwrap());
-        let run_reports = RunReports::start(settings, store, inventory.clone())
+        let run_reports = RunReports::start(settings, store.clone(), inventory.clone())
             .await
             .unwrap();
         let code = EnvironmentDir::new(path).with_versions(path.join("versions"));
@@ -61,38 +76,93 @@ impl Site {
             "rule": ["~", "name", "^node"],
         });
         let group = GroupInput::parse(&group).unwrap();
-        let created = classifier.create(group, UnrestrictedEditor).await.unwrap();
-        let agents = AgentCatalogs::new(
-            engine(path, &code, &classifier),
-            inventory.clone(),
-            run_reports.clone(),
-            code.clone(),
-            "build".to_owned(),
-        );
-        Self {
+        let known = classifier.groups();
+        let known = known
+            .iter()
+            .find(|group| group.name == "all")
+            .map(|group| group.id);
+        let group = match known {
+            Some(group) => group,
+            None => {
+                let created = classifier.create(group, UnrestrictedEditor).await.unwrap();
+                created.group.unwrap().id
+            }
+        };
+        let mut site = Self {
+            agents: memory_engine(sources(path, &code, &classifier, &inventory, &run_reports))
+                .await,
             directory,
+            _temporary: None,
             code,
             classifier,
             inventory,
             run_reports,
-            agents,
-            group: created.group.unwrap().id,
+            store,
+            group,
+        };
+        site.restart("build").await;
+        site
+    }
+
+    /// Ends the engine, and starts it again with what is in the database.
+    pub(crate) async fn restart(&mut self, build: &str) {
+        self.agents.shutdown().await;
+        let seal = SealKey::open_or_create(&self.path("seal.key")).unwrap();
+        let database = CatalogDatabase {
+            store: self.store.clone(),
+            seal: Arc::new(seal),
+            known_nodes_only: true,
+        };
+        let settings = AgentCatalogSettings::new(build.to_owned());
+        let agents = AgentCatalogs::start(settings, self.sources(), Some(database));
+        self.agents = agents.await.unwrap();
+    }
+
+    /// Ends everything.
+    pub(crate) async fn close(self) {
+        self.agents.shutdown().await;
+        self.run_reports.shutdown().await;
+        self.store.close().await;
+    }
+
+    /// The contents that a catalog names by hash, as the node reads them.
+    pub(crate) async fn contents_of(&self, catalog: &AgentCatalog) -> Vec<String> {
+        let agent = AgentIdentity::new(NODE.parse().unwrap(), BTreeMap::new());
+        let document = document(catalog);
+        let files = document["metadata"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        let mut texts = Vec::new();
+        for file in files.values() {
+            let uri = file["content_uri"].as_str().unwrap();
+            let sha256 = uri.rsplit('/').next().unwrap().parse().unwrap();
+            let found = self.agents.content(&agent, sha256).await.unwrap();
+            let mut text = String::new();
+            found.unwrap().content.read_to_string(&mut text).unwrap();
+            texts.push(text);
         }
+        texts
     }
 
     /// An engine that remembers nothing.
-    pub(crate) fn fresh_engine(&self) -> AgentCatalogs {
-        AgentCatalogs::new(
-            engine(self.directory.path(), &self.code, &self.classifier),
-            self.inventory.clone(),
-            self.run_reports.clone(),
-            self.code.clone(),
-            "build".to_owned(),
+    pub(crate) async fn fresh_engine(&self) -> AgentCatalogs {
+        memory_engine(self.sources()).await
+    }
+
+    fn sources(&self) -> AgentCatalogSources {
+        let (path, code) = (&*self.directory, &self.code);
+        sources(
+            path,
+            code,
+            &self.classifier,
+            &self.inventory,
+            &self.run_reports,
         )
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
-        self.directory.path().join(path)
+        self.directory.join(path)
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
@@ -104,11 +174,17 @@ impl Site {
         let name = format!("production_{}", String::from(digit).repeat(40));
         let version = self.path("versions").join(name);
         if !version.exists() {
+            // the process may be killed at any moment
+            let incomplete = self.path("incomplete");
+            let _ = std::fs::remove_dir_all(&incomplete);
             for (path, text) in files {
-                write(&version.join(path), text);
+                write(&incomplete.join(path), text);
             }
+            std::fs::create_dir_all(self.path("versions")).unwrap();
+            std::fs::rename(incomplete, &version).unwrap();
         }
         let new = self.path("environments/.new");
+        let _ = std::fs::remove_file(&new);
         std::os::unix::fs::symlink(&version, &new).unwrap();
         std::fs::rename(new, self.path("environments/production")).unwrap();
     }
@@ -127,6 +203,26 @@ impl Site {
             .update(self.group, delta, UnrestrictedEditor)
             .await
             .unwrap();
+    }
+}
+
+async fn memory_engine(sources: AgentCatalogSources) -> AgentCatalogs {
+    let settings = AgentCatalogSettings::new("build".to_owned());
+    AgentCatalogs::start(settings, sources, None).await.unwrap()
+}
+
+fn sources(
+    path: &Path,
+    code: &Arc<EnvironmentDir>,
+    classifier: &Classifier,
+    inventory: &Inventory,
+    run_reports: &RunReports,
+) -> AgentCatalogSources {
+    AgentCatalogSources {
+        catalogs: engine(path, code, classifier),
+        inventory: inventory.clone(),
+        run_reports: run_reports.clone(),
+        code: code.clone(),
     }
 }
 

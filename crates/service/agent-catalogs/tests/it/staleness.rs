@@ -17,6 +17,8 @@ enum Change {
     GlobalData(usize),
     /// A class in a module that all environments share.
     SharedModule(usize),
+    /// The server ends and starts again.
+    Restart,
     Nothing,
 }
 
@@ -69,6 +71,7 @@ fn change() -> impl Strategy<Value = Change> {
         1 => (0..3_usize).prop_map(Change::Extension),
         1 => (0..3_usize).prop_map(Change::GlobalData),
         1 => (0..3_usize).prop_map(Change::SharedModule),
+        2 => Just(Change::Restart),
         2 => Just(Change::Nothing),
     ]
 }
@@ -92,7 +95,7 @@ fn deploy(site: &Site, number: usize) {
     );
 }
 
-async fn apply(site: &Site, node: &mut NodeState, change: &Change) {
+async fn apply(site: &mut Site, node: &mut NodeState, change: &Change) {
     match *change {
         Change::Fact(fact, value) => {
             let (name, values) = FACTS[fact];
@@ -115,6 +118,7 @@ async fn apply(site: &Site, node: &mut NodeState, change: &Change) {
             let class = format!("class shared {{ notify {{ 'shared {value}': }} }}");
             site.write("modules/shared/manifests/init.pp", &class);
         }
+        Change::Restart => site.restart("build").await,
         Change::Nothing => {}
     }
 }
@@ -152,11 +156,11 @@ fn no_catalog_is_stale_whatever_changes() {
     let changes = prop::collection::vec(change(), 1..25);
     let result = TestRunner::new(config).run(&changes, |changes| {
         runtime.block_on(async {
-            let (site, mut node) = start().await;
+            let (mut site, mut node) = start().await;
             for (step, change) in changes.iter().enumerate() {
-                apply(&site, &mut node, change).await;
+                apply(&mut site, &mut node, change).await;
                 let given = outcome(&node, &site.agents).await;
-                let compiled = outcome(&node, &site.fresh_engine()).await;
+                let compiled = outcome(&node, &site.fresh_engine().await).await;
                 prop_assert_eq!(given, compiled, "after step {}: {:?}", step, change);
             }
             Ok(())

@@ -88,7 +88,7 @@ async fn contents_are_those_of_the_nodes_own_catalogs_even_after_deployments() {
     );
     let other = agent("node2.test");
     assert_eq!(read(&site.agents, &other, sha256).await, None);
-    assert_eq!(site.agents.versions_in_use().len(), 2);
+    assert_eq!(site.agents.versions_in_use().await.unwrap().len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -98,7 +98,8 @@ async fn contents_are_found_after_a_restart_of_the_server() {
     node().catalog(&site.agents).await.unwrap();
     let hash = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
     let sha256 = hash.parse().unwrap();
-    let restarted = site.fresh_engine();
+    // nothing of the catalog is stored
+    let restarted = site.fresh_engine().await;
     let found = read(&restarted, &agent(NODE), sha256).await;
     assert_eq!(found.as_deref(), Some("hello\n"));
     // of this node nothing is known

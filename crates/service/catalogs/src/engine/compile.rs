@@ -47,6 +47,8 @@ pub struct CompiledNode {
 #[derive(Debug)]
 pub struct WrittenCatalog<T> {
     pub catalog: T,
+    /// Puppet's id of the catalog, which differs in each compilation.
+    pub catalog_uuid: String,
     /// What the catalog depends on besides its node and environment.
     pub reads: CatalogReads,
     /// Messages of the manifests and of the compiler.
@@ -141,6 +143,7 @@ impl Catalogs {
         }
         Ok(WrittenCatalog {
             catalog,
+            catalog_uuid: compiled.catalog_uuid,
             reads: compiled.reads,
             logs: compiled.logs,
             ruby_calls: compiled.ruby_calls,
@@ -210,6 +213,7 @@ impl Catalogs {
         let interrupt = Arc::new(CompileInterrupt::default());
         let certname = request.certname.clone();
         let request = self.complete_request(request, &opened, &interrupt);
+        let catalog_uuid = request.catalog_uuid.clone();
         let ends = InterruptOnDrop(Arc::clone(&interrupt));
         let since = Instant::now();
         let on_thread = Arc::clone(&opened);
@@ -248,6 +252,7 @@ impl Catalogs {
         let (catalog, reads, logs, ruby_calls) = compiled?;
         Ok(WrittenCatalog {
             catalog,
+            catalog_uuid,
             reads,
             logs,
             ruby_calls,

@@ -213,8 +213,8 @@ impl Catalogs {
                 let opened = self.environment(&environment, code_id).await?;
                 check_kept_catalog(&request, &node, kept.is_some())?;
                 let node = node.without_reported_facts();
-                self.compile_native(&node, opened, &request.origin, chosen, kept)
-                    .await
+                let compiling = self.compile_native(&node, opened, &request.origin, chosen, kept);
+                Box::pin(compiling).await
             }
             CatalogCompiler::Puppetserver => {
                 self.compile_on_puppetserver(&node, &environment, &request, chosen)
@@ -267,6 +267,24 @@ impl Catalogs {
     #[must_use]
     pub fn server_facts(&self) -> &Hash {
         &self.inner.settings.server_facts
+    }
+
+    /// The settings on which the content of catalogs depends, as a text: with others, catalogs of before are
+    /// not to be used again.
+    #[must_use]
+    pub fn settings_identity(&self) -> String {
+        let settings = &self.inner.settings;
+        format!(
+            "{:?} {:?} {:?} {:?} {} {} {} {}",
+            settings.codedir,
+            settings.base_modules,
+            settings.hiera_config,
+            settings.hidden_paths,
+            settings.ruby.is_some(),
+            settings.exports.is_some(),
+            settings.kept_exports.is_some(),
+            settings.puppetdb_queries.is_some()
+        )
     }
 
     /// The compiler of a node in an environment, as the configuration chooses it.

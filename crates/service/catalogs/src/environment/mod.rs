@@ -12,5 +12,5 @@ pub use compiler_environment::CompilerOptions;
 pub use config_version::{ConfigVersion, ConfigVersionError};
 pub use files::EnvironmentFiles;
 pub use on_disk::{EnvironmentOnDisk, module_directories};
-pub use outside_files::{OutsideFileState, OutsideFileStates, OutsideFiles, are_unchanged};
+pub use outside_files::{OutsideFileState, OutsideFileStates, OutsideFiles, changed_files};
 pub use text_file::EnvironmentReadError;

@@ -128,9 +128,17 @@ fn is_settled((_, _, _, seconds, nanoseconds): OutsideFileState) -> bool {
 }
 
 /// True if all files have the same states now.
-#[must_use]
-pub fn are_unchanged(states: &OutsideFileStates) -> bool {
+fn are_unchanged(states: &OutsideFileStates) -> bool {
     states.iter().all(|(path, known)| state(path) == *known)
+}
+
+/// The files that have other states now, as texts.
+#[must_use]
+pub fn changed_files(states: &OutsideFileStates) -> Vec<String> {
+    let changed = states.iter().filter(|(path, known)| state(path) != **known);
+    changed
+        .map(|(path, _)| path.display().to_string())
+        .collect()
 }
 
 fn state(path: &Path) -> Option<OutsideFileState> {

@@ -1,0 +1,127 @@
+//! The last catalog of a node, if it may be given again.
+//!
+//! Invariant: a catalog is given again only if a compilation would give the same now.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use catalogs::{CatalogNode, OpenEnvironment, changed_files};
+use error_causes::chain;
+use pcp::Certname;
+use store::now_ms;
+
+use crate::agent_catalogs::{AgentCatalogRequest, AgentCatalogs};
+use crate::compile_cause::{CompileCause, NameList};
+use crate::defaults::RECORD_USE;
+use crate::fingerprint::CatalogInputs;
+use crate::kept_catalogs::{CatalogDependencies, KeptAgentCatalog};
+use crate::{AgentCatalogError, CatalogInput, CompressedCatalog, FactsPolicy};
+
+impl AgentCatalogs {
+    /// The last catalog of a node, if a compilation would give the same now, or else the reasons that it
+    /// would not.
+    pub(crate) async fn current_catalog(
+        &self,
+        request: &AgentCatalogRequest,
+        node: &CatalogNode,
+        opened: &OpenEnvironment,
+    ) -> Result<Result<CompressedCatalog, Vec<CompileCause>>, AgentCatalogError> {
+        let Some(code_id) = &opened.code_id else {
+            return Ok(Err(vec![CompileCause::NoVersion]));
+        };
+        let certname = node.certname();
+        let Some(kept) = self.kept_catalogs(certname).await.into_iter().next() else {
+            return Ok(Err(vec![CompileCause::NoCatalog]));
+        };
+        let Some(newest) = &kept.newest else {
+            return Ok(Err(vec![CompileCause::NoCatalog]));
+        };
+        let now = self.inputs(request, node, opened, code_id);
+        let causes = changed_inputs(&kept, &newest.dependencies, &now, FactsPolicy::default());
+        if !causes.is_empty() {
+            return Ok(Err(causes));
+        }
+        let Some(outside_files) = newest.dependencies.outside_files.clone() else {
+            return Ok(Err(vec![CompileCause::UnknownOutsideFiles]));
+        };
+        let examining = tokio::task::spawn_blocking(move || changed_files(&outside_files));
+        let changed = examining.await.map_err(io::Error::from);
+        let changed = changed.map_err(AgentCatalogError::Thread)?;
+        if !changed.is_empty() {
+            let paths = NameList::new(changed);
+            return Ok(Err(vec![CompileCause::OutsideFiles { paths }]));
+        }
+        let body = newest.body.clone();
+        self.record_use(request, &kept, &body).await;
+        Ok(Ok(body))
+    }
+
+    /// The catalogs of a node, the newest first: those in memory, or else in the database.
+    pub(crate) async fn kept_catalogs(&self, certname: &Certname) -> Vec<Arc<KeptAgentCatalog>> {
+        let inner = &self.inner;
+        if let Some(kept) = inner.kept.of_node(certname) {
+            return kept;
+        }
+        let Some(stored) = &inner.stored else {
+            return Vec::new();
+        };
+        match stored.load(certname).await {
+            Ok(catalogs) => inner.kept.add_stored(certname, catalogs),
+            Err(error) => {
+                let error = chain(&error);
+                tracing::warn!(%certname, error, "the stored catalogs of a node cannot be read");
+            }
+        }
+        inner.kept.of_node(certname).unwrap_or_default()
+    }
+
+    /// Records that a kept catalog is given to its agent. PuppetDB gets it once a day, in case that it has
+    /// forgotten the node meanwhile.
+    async fn record_use(
+        &self,
+        request: &AgentCatalogRequest,
+        kept: &KeptAgentCatalog,
+        body: &CompressedCatalog,
+    ) {
+        let (certname, now) = (&request.agent.certname, now_ms());
+        self.inner.kept.set_current(certname);
+        let used = kept.used_ms.load(Ordering::Relaxed);
+        let day = i64::try_from(RECORD_USE.as_millis()).unwrap_or(i64::MAX);
+        if kept.given.swap(true, Ordering::Relaxed) && now.abs_diff(used) < day.unsigned_abs() {
+            return;
+        }
+        kept.used_ms.store(now, Ordering::Relaxed);
+        if let Some(stored) = &self.inner.stored {
+            stored.write_given(certname, kept.sequence, now);
+        }
+        self.forward(request, body).await;
+    }
+}
+
+/// The inputs that differ from those of a kept catalog, and the data that change without notice.
+fn changed_inputs(
+    kept: &KeptAgentCatalog,
+    dependencies: &CatalogDependencies,
+    now: &CatalogInputs<'_>,
+    policy: FactsPolicy,
+) -> Vec<CompileCause> {
+    let changed = dependencies.fingerprint.changes(now, policy);
+    let inputs = changed.inputs.into_iter().map(|input| CompileCause::Input {
+        input,
+        before: match input {
+            CatalogInput::Environment => Some(kept.environment.to_string()),
+            CatalogInput::Code => Some(kept.code_id.clone()),
+            _ => None,
+        },
+    });
+    let mut causes: Vec<CompileCause> = inputs.collect();
+    if !changed.facts.is_empty() {
+        let paths = NameList::new(changed.facts);
+        causes.push(CompileCause::Facts { paths });
+    }
+    if let Some(cause) = dependencies.volatile.clone() {
+        causes.push(CompileCause::Volatile { cause });
+    }
+    causes
+}

@@ -195,6 +195,30 @@ pub const MODULE_METADATA_BYTES: usize = 1024 * 1024;
 
 // --- Puppet runs ---
 
+/// Longest time between two runs of Puppet with native checks of files; the same as Puppet's
+/// `runinterval`, so that services and packages are looked at as often as before.
+pub const FULL_RUN_INTERVAL: Duration = Duration::from_secs(1_800);
+
+/// Timeout of a request to the Puppet server before Puppet is started: such an answer takes
+/// milliseconds, and a server under load must not delay the run for long.
+pub const CATALOG_SERVER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Largest answer of the Puppet server to these requests: a reason of one line.
+pub const CATALOG_ANSWER_BYTES: usize = 64 * 1024;
+
+/// Largest catalog that is read from disk: 100,000 resources of 600 bytes each.
+pub const CACHED_CATALOG_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Entries of one directory tree that are compared with a catalog: ten times the files of a large
+/// module. More are left to Puppet.
+pub const CHECKED_TREE_ENTRIES: usize = 100_000;
+
+/// Part of a file that is hashed at a time.
+pub const CHECKED_FILE_CHUNK_BYTES: usize = 64 * 1024;
+
+/// Number of differing files that a line of the output names.
+pub const SHOWN_DRIFTS: usize = 5;
+
 /// Maximum wait of a run for another run in progress; the same as that of pxp-module-puppet.
 pub const LOCK_WAIT: Duration = Duration::from_secs(600);
 

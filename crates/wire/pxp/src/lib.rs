@@ -8,6 +8,7 @@
 pub mod action;
 mod body;
 mod capabilities;
+mod catalog_check;
 pub mod defaults;
 pub mod json;
 pub mod task;
@@ -17,5 +18,6 @@ pub mod types;
 pub use body::{
     OutputPiece, ProcessStream, PxpBodyError, PxpMessageBody, PxpRequest, PxpResponse, RpcError,
 };
+pub use catalog_check::{CatalogCheck, CatalogCheckAnswer, catalog_check_path};
 pub use capabilities::{AgentCapabilities, CAPABILITIES_HEADER, CapabilitiesError};
 pub use transaction_id::{TransactionId, TransactionIdError};

@@ -19,6 +19,7 @@ mod live;
 mod power_cuts;
 mod primary;
 mod puppet;
+mod puppet_direct;
 mod puppet_fake;
 mod puppet_real;
 mod puppet_waits;

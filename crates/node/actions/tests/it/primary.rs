@@ -39,6 +39,7 @@ impl Answer {
 struct Script {
     answers: VecDeque<Answer>,
     requests: Vec<String>,
+    bodies: Vec<Vec<u8>>,
 }
 
 /// A primary server that requires client certificates, as a Puppet server does.
@@ -97,6 +98,7 @@ impl Primary {
         let script = Arc::new(Mutex::new(Script {
             answers: answers.iter().cloned().collect(),
             requests: Vec::new(),
+            bodies: Vec::new(),
         }));
         let mut serving = JoinSet::new();
         let shared = Arc::clone(&script);
@@ -115,8 +117,13 @@ impl Primary {
                         };
                         request.push(byte);
                     }
-                    let line = String::from_utf8(request).unwrap();
-                    let answer = script.lock().unwrap().answer(line.lines().next().unwrap());
+                    let head = String::from_utf8(request).unwrap();
+                    let mut body = vec![0; content_length(&head)];
+                    if stream.read_exact(&mut body).await.is_err() {
+                        return;
+                    }
+                    let line = head.lines().next().unwrap();
+                    let answer = script.lock().unwrap().answer(line, body);
                     let length = answer.body.len();
                     let head = format!(
                         "{}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n",
@@ -139,15 +146,27 @@ impl Primary {
         format!("https://{}", self.address)
     }
 
+    /// The bodies of the requests so far.
+    pub(super) fn bodies(&self) -> Vec<Vec<u8>> {
+        self.script.lock().unwrap().bodies.clone()
+    }
+
     /// The request lines so far.
     pub(super) fn requests(&self) -> Vec<String> {
         self.script.lock().unwrap().requests.clone()
     }
 }
 
+fn content_length(head: &str) -> usize {
+    let mut fields = head.lines().filter_map(|line| line.split_once(':'));
+    let length = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    length.map_or(0, |(_, value)| value.trim().parse().unwrap())
+}
+
 impl Script {
-    fn answer(&mut self, request: &str) -> Answer {
+    fn answer(&mut self, request: &str, body: Vec<u8>) -> Answer {
         self.requests.push(request.to_owned());
+        self.bodies.push(body);
         if self.answers.len() > 1 {
             self.answers.pop_front().unwrap()
         } else {

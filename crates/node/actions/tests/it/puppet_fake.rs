@@ -18,6 +18,7 @@ if [ "$1" = config ]; then
     echo "lastrunreport = $home/last_run_report.yaml"
     echo "agent_disabled_lockfile = $home/disabled.lock"
     echo "agent_catalog_run_lockfile = $home/run.lock"
+    [ -f $home/config.more ] && cat $home/config.more
     exit 0
 fi
 printf '%s\n' "$@" >$home/args

@@ -9,6 +9,7 @@
 //! spool entry); afterwards it is copied to the usual path for other tools.
 
 mod cause;
+mod direct;
 mod environment;
 mod flags;
 mod lock;

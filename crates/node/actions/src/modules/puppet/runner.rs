@@ -14,11 +14,14 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use pxp::action::{PuppetCause, PuppetErrorType, PuppetResult};
 
+use super::direct::{DirectRun, DirectStep};
 use super::lock::{self, WaitingFor};
-use super::runner_request::{PuppetModuleConfig, RunnerRequest};
+use super::runner_request::{FileChecks, PuppetModuleConfig, RunnerRequest};
 use super::settings::PuppetSettings;
 use super::{cause, environment, result, spawn};
-use crate::defaults::{LOCK_LOOK_INTERVAL, LOCK_WAIT, RUNNER_ORDER_BYTES, SCANNED_OUTPUT_BYTES};
+use crate::defaults::{
+    FULL_RUN_INTERVAL, LOCK_LOOK_INTERVAL, LOCK_WAIT, RUNNER_ORDER_BYTES, SCANNED_OUTPUT_BYTES,
+};
 use crate::spool::{STDERR_FILE, STDOUT_FILE};
 
 /// Makes a run. `entry` is the spool entry; the order comes on stdin.
@@ -99,6 +102,14 @@ pub(super) fn perform(entry: &Path, order: &RunnerRequest, patience: Duration) -
         puppet,
         variables,
         settings,
+        direct: match config.files {
+            FileChecks::Puppet => None,
+            FileChecks::Native => Some(
+                config
+                    .full_run_interval_s
+                    .map_or(FULL_RUN_INTERVAL, Duration::from_secs),
+            ),
+        },
         asked: false,
         began: Instant::now(),
         waited: Duration::ZERO,
@@ -113,10 +124,21 @@ struct PuppetRunner<'a> {
     puppet: PathBuf,
     variables: Vec<(String, String)>,
     settings: Option<PuppetSettings>,
+    /// With native checks of files: longest time between two runs of Puppet.
+    direct: Option<Duration>,
     asked: bool,
     began: Instant,
     waited: Duration,
     patience: Duration,
+}
+
+/// The catalog that Puppet applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CatalogSource {
+    /// As the options and Puppet's own settings say, which is usually a new one of the server.
+    Server,
+    /// The last one.
+    Last,
 }
 
 /// Reason for which a run cannot start.
@@ -140,16 +162,26 @@ impl PuppetRunner<'_> {
     /// Repeats the run until Puppet does not exit in favour of another run.
     fn run_attempts(&mut self) -> Result<PuppetResult, RunHindrance> {
         loop {
+            if self.direct.is_some() {
+                self.ask_settings();
+            }
             self.wait()?;
+            let source = match self.choose_step() {
+                DirectStep::Unchanged(result) => return Ok(*result),
+                DirectStep::LastCatalog(_) => CatalogSource::Last,
+                DirectStep::NewCatalog(_) => CatalogSource::Server,
+            };
             let output = OutputMark::now(self.entry);
             let report = result::report_path(self.entry);
-            let status = match self.run_once(&report) {
+            let status = match self.run_once(&report, source) {
                 Ok(status) => status,
                 Err(error) => return Ok(self.not_started_result(&error)),
             };
             if report.exists() {
                 self.publish(&report);
-                return Ok(result::read_report_result(self.entry, status));
+                let result = result::read_report_result(self.entry, status);
+                self.record_run(&result, source);
+                return Ok(result);
             }
             // There may have been a reason not to run; Puppet knows the paths to look at.
             self.ask_settings();
@@ -168,7 +200,44 @@ impl PuppetRunner<'_> {
         }
     }
 
-    fn run_once(&self, report: &Path) -> io::Result<ExitStatus> {
+    fn direct_run(&self) -> Option<DirectRun<'_>> {
+        Some(DirectRun {
+            flags: &self.order.flags,
+            settings: self.settings.as_ref()?.catalog.as_ref()?,
+            settings_file: &self.order.settings_file,
+            full_run_interval: self.direct?,
+        })
+    }
+
+    /// With native checks of files, decides whether Puppet has work.
+    fn choose_step(&self) -> DirectStep {
+        let Some(run) = self.direct_run() else {
+            return DirectStep::NewCatalog(String::new());
+        };
+        let step = run.decide();
+        match &step {
+            DirectStep::Unchanged(_) => {
+                write_log_line(
+                    "all files are as the last catalog says, which is current; Puppet is not started",
+                );
+            }
+            DirectStep::LastCatalog(why) => {
+                write_log_line(&format!("Puppet applies the last catalog: {why}"));
+            }
+            DirectStep::NewCatalog(why) => {
+                write_log_line(&format!("Puppet asks for a catalog: {why}"));
+            }
+        }
+        step
+    }
+
+    fn record_run(&self, result: &PuppetResult, source: CatalogSource) {
+        if let Some(run) = self.direct_run() {
+            run.record_run(result, source == CatalogSource::Server);
+        }
+    }
+
+    fn run_once(&self, report: &Path, source: CatalogSource) -> io::Result<ExitStatus> {
         let directory = report.parent().unwrap_or(self.entry);
         match std::fs::create_dir(directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -176,6 +245,9 @@ impl PuppetRunner<'_> {
         }
         let mut args = vec!["agent".to_owned()];
         args.extend(self.order.flags.iter().cloned());
+        if source == CatalogSource::Last {
+            args.push("--use_cached_catalog".to_owned());
+        }
         args.extend([
             "--detailed-exitcodes".to_owned(),
             "--lastrunreport".to_owned(),

@@ -24,11 +24,25 @@ pub(super) struct RunnerRequest {
 
 /// Content of `pxp-module-puppet.conf`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct PuppetModuleConfig {
     pub(super) puppet_bin: Option<PathBuf>,
     /// Maximum wait for a run in progress, in seconds.
     pub(super) lock_wait_s: Option<u64>,
+    pub(super) files: FileChecks,
+    /// With native checks of files: longest time between two runs of Puppet, in seconds.
+    pub(super) full_run_interval_s: Option<u64>,
+}
+
+/// Who looks whether files are as the catalog says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum FileChecks {
+    /// Puppet, in each run.
+    #[default]
+    Puppet,
+    /// The agent itself, which starts Puppet only if it has work.
+    Native,
 }
 
 impl PuppetInput {
@@ -53,7 +67,8 @@ impl PuppetModuleConfig {
         let at = |what: String| {
             format!(
                 "{}: {what}; it holds one JSON object with \
-                 \"puppet_bin\" (a path) and \"lock_wait_s\" (seconds), both optional",
+                 \"puppet_bin\" (a path), \"lock_wait_s\" (seconds), \"files\" (\"puppet\" or \"native\") and \
+                 \"full_run_interval_s\" (seconds), all optional",
                 path.display()
             )
         };

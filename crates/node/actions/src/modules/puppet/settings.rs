@@ -1,4 +1,4 @@
-//! Paths of the lock files of the installed Puppet: [`PuppetSettings`].
+//! Settings of the installed Puppet: [`PuppetSettings`].
 //!
 //! Only Puppet knows them (`puppet config print`, most of a second), so its answer is cached beside
 //! the spool. Invariant: the cached answer is valid only as long as `puppet` and its `puppet.conf`
@@ -18,6 +18,24 @@ pub(super) struct PuppetSettings {
     pub(super) lastrunreport: PathBuf,
     pub(super) agent_disabled_lockfile: PathBuf,
     pub(super) agent_catalog_run_lockfile: PathBuf,
+    /// Settings of the last catalog and its server; `None` if Puppet does not tell all of them.
+    pub(super) catalog: Option<CatalogSettings>,
+}
+
+/// Settings of the last catalog, and of the server that gives catalogs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CatalogSettings {
+    /// Directory of the last catalog.
+    pub(super) client_datadir: PathBuf,
+    pub(super) hostcert: PathBuf,
+    pub(super) hostprivkey: PathBuf,
+    pub(super) localcacert: PathBuf,
+    pub(super) hostcrl: PathBuf,
+    pub(super) certname: String,
+    /// `HOST:PORT` of each server, in the order in which Puppet asks them.
+    pub(super) servers: Vec<String>,
+    /// `HOST:PORT` of the server of reports; `None` if it is the server that gives the catalog.
+    pub(super) report_server: Option<String>,
 }
 
 /// State of a file when the settings were read.
@@ -50,40 +68,119 @@ impl PuppetSettings {
         puppet: &Path,
         variables: &[(String, String)],
     ) -> Result<Self, String> {
-        const NAMES: [&str; 4] = [
-            "config",
-            "lastrunreport",
-            "agent_disabled_lockfile",
-            "agent_catalog_run_lockfile",
-        ];
         let mut args = vec!["config", "print", "--section", "agent"];
         args.extend(NAMES);
         let puppet_before = FileWitness::of(puppet);
         let printed = spawn::run_puppet_query(puppet, &args, variables)?;
-        let values: HashMap<&str, PathBuf> = printed
-            .lines()
-            .filter_map(|line| line.split_once(" = "))
-            .map(|(name, value)| (name.trim(), PathBuf::from(value.trim())))
-            .collect();
-        let get = |name: &str| {
-            let found = values.get(name).filter(|path| path.is_absolute());
-            found
-                .cloned()
-                .ok_or_else(|| format!("`puppet config print` does not say {name}"))
-        };
+        let values = PrintedSettings::parse(&printed);
         let settings = Self {
-            lastrunreport: get("lastrunreport")?,
-            agent_disabled_lockfile: get("agent_disabled_lockfile")?,
-            agent_catalog_run_lockfile: get("agent_catalog_run_lockfile")?,
+            lastrunreport: values.path("lastrunreport")?,
+            agent_disabled_lockfile: values.path("agent_disabled_lockfile")?,
+            agent_catalog_run_lockfile: values.path("agent_catalog_run_lockfile")?,
+            catalog: values.catalog(),
         };
         let remembered = CachedSettings {
-            witnesses: vec![puppet_before, FileWitness::of(&get("config")?)],
+            witnesses: vec![puppet_before, FileWitness::of(&values.path("config")?)],
             settings: settings.clone(),
         };
         let bytes = serde_json::to_vec(&remembered).map_err(|error| error.to_string())?;
         // If they cannot be cached, they are read again next time.
         let _ = pki::durable::write_atomic(file, &bytes, 0o640);
         Ok(settings)
+    }
+}
+
+/// The settings that Puppet is asked for.
+const NAMES: [&str; 15] = [
+    "config",
+    "lastrunreport",
+    "agent_disabled_lockfile",
+    "agent_catalog_run_lockfile",
+    "client_datadir",
+    "hostcert",
+    "hostprivkey",
+    "localcacert",
+    "hostcrl",
+    "certname",
+    "server",
+    "serverport",
+    "server_list",
+    "report_server",
+    "report_port",
+];
+
+/// Port of a server if Puppet names none, as before Puppet 7.
+const DEFAULT_PORT: &str = "8140";
+
+/// The output of `puppet config print`.
+struct PrintedSettings<'p>(HashMap<&'p str, &'p str>);
+
+impl<'p> PrintedSettings<'p> {
+    fn parse(printed: &'p str) -> Self {
+        let lines = printed.lines().filter_map(|line| line.split_once(" = "));
+        Self(
+            lines
+                .map(|(name, value)| (name.trim(), value.trim()))
+                .collect(),
+        )
+    }
+
+    /// A value; empty if Puppet does not know the setting.
+    fn text(&self, name: &str) -> &'p str {
+        self.0.get(name).copied().unwrap_or_default()
+    }
+
+    fn path(&self, name: &str) -> Result<PathBuf, String> {
+        let path = PathBuf::from(self.text(name));
+        match path.is_absolute() {
+            true => Ok(path),
+            false => Err(format!("`puppet config print` does not say {name}")),
+        }
+    }
+
+    fn catalog(&self) -> Option<CatalogSettings> {
+        Some(CatalogSettings {
+            client_datadir: self.path("client_datadir").ok()?,
+            hostcert: self.path("hostcert").ok()?,
+            hostprivkey: self.path("hostprivkey").ok()?,
+            localcacert: self.path("localcacert").ok()?,
+            hostcrl: self.path("hostcrl").ok()?,
+            certname: self.text("certname").to_owned(),
+            servers: self.servers(),
+            report_server: self.report_server(),
+        })
+    }
+
+    fn servers(&self) -> Vec<String> {
+        let listed = self.text("server_list").split(',').map(str::trim);
+        let listed = listed.filter(|server| !server.is_empty());
+        let port = Some(self.text("serverport")).filter(|port| !port.is_empty());
+        let port = port.unwrap_or(DEFAULT_PORT);
+        let mut servers: Vec<String> = listed.map(|server| with_port(server, port)).collect();
+        let single = self.text("server");
+        if servers.is_empty() && !single.is_empty() {
+            servers.push(with_port(single, port));
+        }
+        servers
+    }
+
+    fn report_server(&self) -> Option<String> {
+        let (server, port) = (self.text("report_server"), self.text("report_port"));
+        let is_default =
+            server.is_empty() || (server == self.text("server") && port == self.text("serverport"));
+        (!is_default).then(|| with_port(server, port))
+    }
+}
+
+/// `HOST:PORT` of a server that may have its own port.
+fn with_port(server: &str, port: &str) -> String {
+    match server.matches(':').count() {
+        0 => format!("{server}:{port}"),
+        1 => server.to_owned(),
+        // an address of IPv6 in brackets may have a port
+        _ if server.starts_with('[') && !server.ends_with(']') => server.to_owned(),
+        _ if server.starts_with('[') => format!("{server}:{port}"),
+        _ => format!("[{server}]:{port}"),
     }
 }
 
@@ -132,6 +229,7 @@ mod tests {
         assert_eq!(PuppetSettings::read_cached(&file, &bin), None);
         let asked = PuppetSettings::query_puppet(&file, &bin, &[]).unwrap();
         assert_eq!(asked.agent_catalog_run_lockfile, Path::new("/run/a.lock"));
+        assert_eq!(asked.catalog, None, "Puppet does not tell it");
         assert_eq!(PuppetSettings::read_cached(&file, &bin), Some(asked));
         assert_eq!(
             PuppetSettings::read_cached(&file, Path::new("/bin/sh")),
@@ -141,6 +239,24 @@ mod tests {
         assert_eq!(PuppetSettings::read_cached(&file, &bin), None);
         std::fs::write(&file, "{").unwrap();
         assert_eq!(PuppetSettings::read_cached(&file, &bin), None);
+    }
+
+    #[test]
+    fn servers_are_those_that_puppet_asks() {
+        let servers = |printed: &str| {
+            let values = PrintedSettings::parse(printed);
+            (values.servers(), values.report_server())
+        };
+        let single =
+            "server = a\nserverport = 8141\nreport_server = a\nreport_port = 8141\nserver_list = ";
+        assert_eq!(servers(single), (vec!["a:8141".to_owned()], None));
+        let listed = "server = a\nserverport = 8140\nserver_list = b:1,c,2001:db8::1,[::1]:2\nreport_server = r\n\
+                      report_port = 3";
+        let (found, report) = servers(listed);
+        assert_eq!(found, ["b:1", "c:8140", "[2001:db8::1]:8140", "[::1]:2"]);
+        assert_eq!(report.as_deref(), Some("r:3"));
+        assert_eq!(servers("server = old").0, ["old:8140"]);
+        assert!(servers("").0.is_empty());
     }
 
     #[test]

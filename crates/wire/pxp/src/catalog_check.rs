@@ -22,7 +22,7 @@ pub struct CatalogCheck {
     pub catalog_uuid: String,
 }
 
-/// The answer.
+/// The response: is the catalog that of the node now?
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CatalogCheckAnswer {
     /// True if a compilation from the node's last facts would give the same catalog now.

@@ -13,6 +13,7 @@ use environments::CodeReader;
 use inventory::Inventory;
 use pcore::{Hash, Value};
 use pki::seal::SealKey;
+use puppet_api::PuppetserverFront;
 use ruby_workers::{HiddenPaths, RubyUser, RubyWorkerSettings, RubyWorkers};
 use store::Store;
 use tokio::runtime::Handle;
@@ -151,8 +152,25 @@ fn puppetserver(config: &Config) -> Result<Option<::catalogs::PuppetserverCatalo
         return Ok(None);
     }
     let (url, files) = named.resolve_connection(config.tls_files())?;
-    let client = ::catalogs::PuppetserverCatalogs::new(url, &files);
+    let client = match named.front {
+        true => ::catalogs::PuppetserverCatalogs::behind(url, &files),
+        false => ::catalogs::PuppetserverCatalogs::new(url, &files),
+    };
     Ok(Some(client.context("the puppetserver for catalogs")?))
+}
+
+/// The puppetserver that agents reach through this server; `None` if they do not.
+pub(crate) fn front(
+    config: &Config,
+    catalogs: &Catalogs,
+    code: &Arc<dyn CodeReader>,
+) -> Result<Option<PuppetserverFront>> {
+    let Some(named) = config.puppetserver.as_ref().filter(|it| it.front) else {
+        return Ok(None);
+    };
+    let (url, files) = named.resolve_connection(config.tls_files())?;
+    let front = PuppetserverFront::new(url, &files, catalogs.clone(), Arc::clone(code));
+    Ok(Some(front.context("the puppetserver behind this server")?))
 }
 
 /// The facts of this server, in the order of Puppet.

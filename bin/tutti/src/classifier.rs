@@ -24,6 +24,10 @@ pub(crate) fn read_classes(
     };
     let (url, files) = named.resolve_connection(config.tls_files())?;
     let source = ::classifier::PuppetserverClasses::new(url, files);
+    let source = match named.front {
+        true => source.behind(),
+        false => source,
+    };
     classifier.set_class_source(Arc::new(source));
     let refresh = ClassRefresh::start(classifier.clone(), CLASSES_INTERVAL);
     Ok(Some(refresh))

@@ -184,6 +184,10 @@ pub(crate) fn puppetserver(
 ) -> Result<PuppetserverAdmin> {
     let (url, files) = named.resolve_connection(config.tls_files())?;
     let puppetserver = PuppetserverAdmin::new(url, files);
+    let puppetserver = match named.front {
+        true => puppetserver.behind(),
+        false => puppetserver,
+    };
     Ok(match named.code_ids {
         true => puppetserver.with_gate(CompileGate::new(&config.code.directory)),
         false => puppetserver,

@@ -61,7 +61,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
         listening = format!("{listening}, broker on {}", broker.local_addr());
     }
     if config.puppet_api.enabled {
-        let router = puppet_api::router(engines.puppet_api_state(&config));
+        let router = puppet_api::router(engines.puppet_api_state(&config)?);
         let address = serve(config.puppet_api.listen, router, &tls, &faces, &stop)?;
         listening = format!("{listening}, Puppet API on {address}");
     }
@@ -312,21 +312,22 @@ impl ServerEngines {
         self.api.store.close().await;
     }
 
-    fn puppet_api_state(&self, config: &Config) -> puppet_api::PuppetApiState {
+    fn puppet_api_state(&self, config: &Config) -> Result<puppet_api::PuppetApiState> {
         let certificates = self.api.certificates.as_ref();
         let agents = puppet_api::AgentServer {
             catalogs: self.agent_catalogs.clone(),
             code: Arc::clone(&self.api.code),
             name: config.certname.clone(),
         };
-        puppet_api::PuppetApiState {
+        Ok(puppet_api::PuppetApiState {
             code: Arc::clone(&self.api.code),
             pinned_versions: self.pinned_versions.clone(),
             blobs: self.blobs.clone(),
             ca: certificates.map(|it| it.service.clone()),
             run_reports: self.api.run_reports.clone(),
             agents: Some(agents),
-        }
+            front: crate::catalogs::front(config, &self.api.catalogs, &self.api.code)?,
+        })
     }
 }
 

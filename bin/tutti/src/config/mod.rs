@@ -87,7 +87,7 @@ pub(crate) struct Config {
     /// An existing PuppetDB; `None` uses the embedded inventory.
     #[serde(default)]
     pub puppetdb: Option<PuppetDbSection>,
-    /// A puppetserver from which classes are read.
+    /// A puppetserver from which classes are read, and which may be behind this server.
     #[serde(default)]
     pub puppetserver: Option<PuppetserverSection>,
     /// The embedded inventory, used if there is no PuppetDB.
@@ -186,7 +186,10 @@ impl Config {
             puppetdb.check()?;
         }
         if let Some(puppetserver) = &self.puppetserver {
-            puppetserver.check()?;
+            puppetserver.check(&self.certname, self.puppet_api.listen.port())?;
+            if puppetserver.front && !self.puppet_api.enabled {
+                return Err("puppetserver.front needs puppet_api.enabled".to_owned());
+            }
         }
         if let Some(follow) = &self.follow {
             follow.check()?;

@@ -1,4 +1,6 @@
 //! `[puppetserver]` of `tutti.toml`: [`PuppetserverSection`].
+//!
+//! Invariant: a puppetserver that is behind this server is not this server itself.
 
 use std::path::PathBuf;
 
@@ -9,7 +11,7 @@ use serde::Deserialize;
 
 use super::tls_files::client_files;
 
-/// The puppetserver from which classes are read.
+/// The puppetserver from which classes are read, and which may be behind this server.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PuppetserverSection {
@@ -23,13 +25,26 @@ pub(crate) struct PuppetserverSection {
     /// True if it is on this machine and uses Tutti's code ids.
     #[serde(default)]
     pub code_ids: bool,
+    /// True if agents reach it through this server.
+    #[serde(default)]
+    pub front: bool,
 }
 
 // === impl PuppetserverSection ===
 
 impl PuppetserverSection {
-    pub(super) fn check(&self) -> Result<(), String> {
-        self.parse_url().map(|_| ())
+    /// Checks the values; `own_name` and `own_port` are those under which agents reach this server.
+    pub(super) fn check(&self, own_name: &str, own_port: u16) -> Result<(), String> {
+        let url = self.parse_url()?;
+        let is_own_name = url.host_str().is_some_and(|host| host == own_name);
+        match self.front && is_own_name && url.port_or_known_default() == Some(own_port) {
+            true => Err(format!(
+                "puppetserver.url is this server itself ({own_name}:{own_port}), so with puppetserver.front its \
+                 requests would come back: move the puppetserver to another port, such as 8141 (ssl-port in its \
+                 webserver.conf)"
+            )),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {

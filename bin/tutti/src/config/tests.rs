@@ -135,6 +135,30 @@ fn a_puppetserver_is_asked_over_https_with_the_files_that_are_named() {
 }
 
 #[test]
+fn a_puppetserver_behind_this_server_is_another_one() {
+    let with = |url: &str, more: &str| {
+        let text =
+            format!("certname = 'puppet'\n{more}[puppetserver]\nfront = true\nurl = '{url}'");
+        read(&text).map_err(|error| error.to_string())
+    };
+    assert!(
+        with("https://puppet:8141", "")
+            .unwrap()
+            .puppetserver
+            .unwrap()
+            .front
+    );
+    assert!(with("https://other:8140", "").is_ok());
+    let error = with("https://puppet:8140", "").unwrap_err();
+    assert!(
+        error.contains("this server itself (puppet:8140)"),
+        "{error}"
+    );
+    let error = with("https://puppet:8141", "[puppet_api]\nenabled = false\n").unwrap_err();
+    assert!(error.contains("puppet_api.enabled"), "{error}");
+}
+
+#[test]
 fn a_concurrency_of_zero_is_refused() {
     let error = read("certname = 'a'\n[jobs]\ntask_concurrency = 0")
         .unwrap_err()

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use doctor::clock::{RemoteClock, parse_http_date};
 use doctor::{DiagnosisFinding, DoctorCheck};
 use error_causes::ConnectionError;
+use http_client::ClientHeaders;
 use jiff::Timestamp;
 use pki::{ClientTls, TlsFiles};
+use reqwest::header::HeaderMap;
 use reqwest::{StatusCode, Url};
 
 use super::installation::DiagnosedInstallation;
@@ -25,6 +27,8 @@ struct PeerService {
     url: Url,
     /// `None`: plain HTTP.
     files: Option<TlsFiles>,
+    /// True if it is a puppetserver behind this server, which learns its clients from headers.
+    is_behind: bool,
 }
 
 /// Result of a request to a peer.
@@ -71,6 +75,7 @@ fn peers(installation: &DiagnosedInstallation) -> Vec<Result<PeerService, Diagno
                 kind: PeerKind::Puppetserver,
                 url,
                 files: Some(files),
+                is_behind: named.front,
             }),
             Err(error) => Err(invalid_name_finding(PeerKind::Puppetserver, &error)),
         });
@@ -84,6 +89,7 @@ fn peers(installation: &DiagnosedInstallation) -> Vec<Result<PeerService, Diagno
                         kind: PeerKind::PuppetDb,
                         url: url.clone(),
                         files: files.clone(),
+                        is_behind: false,
                     })
                 }));
             }
@@ -138,8 +144,9 @@ impl PeerKind {
 
 impl PeerService {
     async fn query_peer(&self, installation: &DiagnosedInstallation) -> PeerAnswer {
-        let files = self.files.clone();
-        let http = tokio::task::spawn_blocking(move || client(files.as_ref())).await;
+        let (files, is_behind) = (self.files.clone(), self.is_behind);
+        let making = tokio::task::spawn_blocking(move || client(files.as_ref(), is_behind));
+        let http = making.await;
         let http = match http {
             Ok(Ok(http)) => http,
             Ok(Err(why)) => return PeerAnswer::UnusableFiles(why),
@@ -170,12 +177,18 @@ impl PeerService {
     }
 }
 
-fn client(files: Option<&TlsFiles>) -> Result<reqwest::Client, String> {
+fn client(files: Option<&TlsFiles>, is_behind: bool) -> Result<reqwest::Client, String> {
     let builder = match files {
         Some(files) => {
             let tls = ClientTls::load(files)
                 .map_err(|error| format!("{:#}", anyhow::Error::new(error)))?;
-            http_client::builder(tls)
+            let headers = match is_behind {
+                true => ClientHeaders::own(files)
+                    .map_err(|error| format!("{:#}", anyhow::Error::new(error)))?
+                    .into_headers(),
+                false => HeaderMap::new(),
+            };
+            http_client::builder(tls).default_headers(headers)
         }
         None => http_client::without_tls(),
     };
@@ -272,6 +285,7 @@ mod tests {
                 kind,
                 url: "https://puppet:8140".parse().unwrap(),
                 files: None,
+                is_behind: false,
             };
             let finding = judge(&peer, &answer);
             assert_eq!(finding.severity, severity, "{finding:?}");

@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use environments::EnvironmentName;
+use http_client::ClientHeaders;
 use pki::{ClientTls, TlsFiles};
 use reqwest::{Client, ClientBuilder, StatusCode, Url};
 use serde_json::Value;
@@ -28,6 +29,8 @@ use code_store::code_cache::{CodeCache, CompilePause, PausedCompiles};
 pub struct PuppetserverAdmin {
     url: Url,
     tls: TlsFiles,
+    /// True if the puppetserver learns its clients from headers.
+    is_behind: bool,
     gate: Option<CompileGate>,
 }
 
@@ -51,7 +54,17 @@ impl PuppetserverAdmin {
         Self {
             url,
             tls,
+            is_behind: false,
             gate: None,
+        }
+    }
+
+    /// The same for a puppetserver that is behind this server, and learns its clients from headers.
+    #[must_use]
+    pub fn behind(self) -> Self {
+        Self {
+            is_behind: true,
+            ..self
         }
     }
 
@@ -63,7 +76,12 @@ impl PuppetserverAdmin {
     }
 
     async fn client(&self) -> Result<Client, RequestFailure> {
-        let builder = with_certificate(self.tls.clone()).await?;
+        let mut builder = with_certificate(self.tls.clone()).await?;
+        if self.is_behind {
+            let tls = self.tls.clone();
+            let headers = tokio::task::spawn_blocking(move || ClientHeaders::own(&tls)).await??;
+            builder = builder.default_headers(headers.into_headers());
+        }
         Ok(builder.no_proxy().timeout(FLUSH_TIMEOUT).build()?)
     }
 

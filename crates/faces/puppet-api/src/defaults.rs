@@ -89,3 +89,29 @@ pub const FILE_TREE_MAX: usize = 100_000;
 /// Largest body of facts in bytes. The inventory keeps 1 MiB of a node; a larger document is refused with
 /// a message that says so.
 pub const FACTS_BODY_BYTES: usize = 4 * 1024 * 1024;
+
+/// Time to connect to the puppetserver behind this server: it is on the same machine or network.
+pub const FRONT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time in which the puppetserver sends nothing, before its response or within it. Agents wait for 10 minutes
+/// themselves (`http_read_timeout`), and a compilation may take some.
+pub const FRONT_READ_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Time after which an unused connection to the puppetserver is closed: before Jetty closes it, after 30
+/// seconds, so that no request is sent into a closing one.
+pub const FRONT_IDLE_CONNECTION: Duration = Duration::from_secs(20);
+
+/// Requests to the puppetserver at once. It has some 10 JRuby instances; the others wait there, as its agents'
+/// requests do. Each takes two connections with buffers of some 100 KiB: 50 MiB in total.
+pub const FRONT_REQUESTS: usize = 500;
+
+/// Requests to the puppetserver at once of one client: an agent sends one after the other, and a run that was
+/// started twice two.
+pub const FRONT_REQUESTS_OF_NODE: usize = 4;
+
+/// Time for which a request waits for its turn at the puppetserver: many compilations of 10 seconds.
+pub const FRONT_WAIT: Duration = Duration::from_secs(60);
+
+/// Largest body of a request that is passed to the puppetserver, in bytes: a file for the bucket. It is never in
+/// memory as a whole.
+pub const FRONT_BODY_BYTES: usize = 1024 * 1024 * 1024;

@@ -118,6 +118,23 @@ impl PuppetApiFailure {
         }
     }
 
+    /// The puppetserver behind this server does not answer. An agent is not told to wait: it uses its last
+    /// catalog, as it does when the puppetserver itself cannot be reached.
+    pub(crate) fn unreachable(message: impl Into<String>) -> Self {
+        Self {
+            retry_after: None,
+            ..Self::busy(message)
+        }
+    }
+
+    /// The same for a puppetserver that accepted the request.
+    pub(crate) fn with_timeout_status(self) -> Self {
+        Self {
+            status: StatusCode::GATEWAY_TIMEOUT,
+            ..self
+        }
+    }
+
     /// An internal error: the cause goes to the log, not to the client.
     pub(crate) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error, "a request failed");

@@ -13,6 +13,8 @@
 //! GET  /status/v1/simple                             module [status]
 //! ```
 //!
+//! If a puppetserver is behind this server, module [front] passes requests of its nodes to it.
+//!
 //! Invariants:
 //! - The caller is identified only by the verified client certificate of the connection
 //!   ([`https::PeerCertificate`]), never by the content of a request.
@@ -28,6 +30,7 @@ mod facts_document;
 mod failure;
 mod file_metadata;
 mod files;
+mod front;
 mod node_code;
 mod node_shares;
 mod peer;
@@ -43,11 +46,13 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 
+use front::FrontRoutes;
 use node_code::NodeCode;
 use submitted_body::SubmissionReader;
 
 pub use agent::AgentServer;
 pub use ca::{AutosignError, AutosignPolicy, CaService, CaWorkError, certificate_status};
+pub use front::{PuppetserverFront, PuppetserverFrontError};
 
 /// State shared by the handlers.
 #[derive(Clone)]
@@ -64,6 +69,8 @@ pub struct PuppetApiState {
     pub run_reports: run_reports::RunReports,
     /// The server of agents; `None` if another server compiles their catalogs.
     pub agents: Option<AgentServer>,
+    /// The puppetserver of other nodes, if it is behind this server.
+    pub front: Option<PuppetserverFront>,
 }
 
 impl std::fmt::Debug for PuppetApiState {
@@ -80,16 +87,31 @@ pub fn router(state: PuppetApiState) -> Router {
     let ca = state.ca.clone().map(ca::router).unwrap_or_default();
     let bodies = SubmissionReader::new();
     let code = NodeCode::new(state.code, state.pinned_versions);
-    let agents = state.agents;
-    let agents = agents.map(|it| agent::router(it, code.clone(), bodies.clone()));
-    Router::new()
+    let front = state.front;
+    let agents = state
+        .agents
+        .map(|it| agent::router(it, code.clone(), front.clone(), bodies.clone()));
+    let passes_ca = state.ca.is_none();
+    let routes = Router::new()
         .merge(agents.unwrap_or_default())
         .merge(file_metadata::router(code.clone()))
         .merge(files::router(code, state.blobs))
         .merge(ca)
-        .merge(submissions::router(state.run_reports, bodies))
+        .merge(submissions::router(
+            state.run_reports,
+            front.clone(),
+            bodies,
+        ))
         .merge(status::router())
-        .fallback(failure::not_found)
+        .fallback(failure::not_found);
+    let routes = match front {
+        Some(front) => {
+            let passing = FrontRoutes { front, passes_ca };
+            routes.layer(axum::middleware::from_fn_with_state(passing, front::pass))
+        }
+        None => routes,
+    };
+    routes
         .layer(DefaultBodyLimit::max(defaults::MAX_BODY_BYTES))
         .layer(axum::middleware::map_response(
             version_header::add_puppet_version,

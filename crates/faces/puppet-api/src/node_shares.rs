@@ -1,4 +1,4 @@
-//! The number of bodies that one node sends at once: [`NodeShares`].
+//! The number of requests that one node sends at once: [`NodeShares`].
 //!
 //! Invariants: a node has no more than its share, and further ones wait for its own; a node is known only as
 //! long as it sends one.
@@ -8,16 +8,23 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::defaults::BODIES_OF_NODE_MAX;
-
-/// Shares of nodes that send bodies now, by certname.
-#[derive(Debug, Clone, Default)]
+/// Shares of nodes that send requests now, by certname.
+#[derive(Debug, Clone)]
 pub(crate) struct NodeShares {
+    /// Requests of a node at once.
+    of_node_max: usize,
     nodes: Arc<Mutex<HashMap<String, Weak<Semaphore>>>>,
 }
 
 impl NodeShares {
-    /// Waits until the node may send another body. The share is given back when the result is dropped;
+    pub(crate) fn new(of_node_max: usize) -> Self {
+        Self {
+            of_node_max,
+            nodes: Arc::default(),
+        }
+    }
+
+    /// Waits until the node may send another request. The share is given back when the result is dropped;
     /// `None` if the server ends.
     pub(crate) async fn take(&self, certname: &str) -> Option<OwnedSemaphorePermit> {
         self.share_of(certname).acquire_owned().await.ok()
@@ -29,7 +36,7 @@ impl NodeShares {
             return known;
         }
         nodes.retain(|_, share| share.strong_count() > 0);
-        let share = Arc::new(Semaphore::new(BODIES_OF_NODE_MAX));
+        let share = Arc::new(Semaphore::new(self.of_node_max));
         nodes.insert(certname.to_owned(), Arc::downgrade(&share));
         share
     }
@@ -40,13 +47,12 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::NodeShares;
-    use crate::defaults::BODIES_OF_NODE_MAX;
 
     #[tokio::test]
     async fn a_node_waits_for_its_own_bodies_only() {
-        let shares = NodeShares::default();
+        let shares = NodeShares::new(2);
         let mut taken = Vec::new();
-        for _ in 0..BODIES_OF_NODE_MAX {
+        for _ in 0..2 {
             taken.push(shares.take("a").await.unwrap());
         }
         assert!(shares.take("a").now_or_never().is_none());

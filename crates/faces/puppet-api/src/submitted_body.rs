@@ -38,6 +38,17 @@ pub(crate) struct BodyMemory {
     _share: OwnedSemaphorePermit,
 }
 
+/// A body as it arrived.
+#[derive(Debug)]
+pub(crate) struct SubmittedBody {
+    pub(crate) certname: Certname,
+    /// The bytes, which may be compressed.
+    pub(crate) bytes: Bytes,
+    coding: BodyCoding,
+    limit: usize,
+    memory: BodyMemory,
+}
+
 /// A body as JSON text.
 #[derive(Debug)]
 pub(crate) struct SubmittedText {
@@ -51,6 +62,8 @@ pub(crate) struct SubmittedText {
 #[derive(Debug)]
 pub(crate) struct SubmittedForm {
     pub(crate) params: QueryParams,
+    /// The body as it arrived.
+    pub(crate) bytes: Bytes,
     /// Memory for the parameters, held until the request is answered.
     pub(crate) _memory: BodyMemory,
 }
@@ -77,7 +90,7 @@ impl SubmissionReader {
     pub(crate) fn new() -> Self {
         Self {
             memory: Arc::new(Semaphore::new(SUBMISSION_BODIES_KIB as usize)),
-            shares: NodeShares::default(),
+            shares: NodeShares::new(BODIES_OF_NODE_MAX),
         }
     }
 
@@ -88,21 +101,10 @@ impl SubmissionReader {
         name: &str,
         request: Request,
         limit: usize,
-    ) -> Result<SubmittedText, PuppetApiFailure> {
-        let certname = own_certname(caller, name)?;
+    ) -> Result<SubmittedBody, PuppetApiFailure> {
+        own_certname(caller, name)?;
         check_media_type(request.headers())?;
-        let coding = BodyCoding::of(request.headers())?;
-        let share = self.take_share(certname.as_str()).await?;
-        let (bytes, memory) = self.read_bytes(request, coding, limit, share).await?;
-        let text = tokio::task::spawn_blocking(move || to_json(&bytes, coding, limit));
-        let json = text
-            .await
-            .map_err(|_| PuppetApiFailure::busy("the server is shutting down"))??;
-        Ok(SubmittedText {
-            certname,
-            json,
-            _memory: memory,
-        })
+        self.read_any(caller, name, request, limit).await
     }
 
     /// Reads a form of at most `limit` bytes, such as a request for a catalog.
@@ -113,15 +115,19 @@ impl SubmissionReader {
         request: Request,
         limit: usize,
     ) -> Result<SubmittedForm, PuppetApiFailure> {
-        let certname = own_certname(caller, name)?;
-        let coding = BodyCoding::of(request.headers())?;
-        let share = self.take_share(certname.as_str()).await?;
-        let (bytes, memory) = self.read_bytes(request, coding, limit, share).await?;
+        let body = self.read_any(caller, name, request, limit).await?;
+        let SubmittedBody {
+            bytes,
+            coding,
+            memory,
+            ..
+        } = body;
+        let compressed = bytes.clone();
         let reading = tokio::task::spawn_blocking(move || {
             let bytes = match coding {
-                BodyCoding::Identity => bytes,
-                BodyCoding::Gzip => unpack(MultiGzDecoder::new(&*bytes), limit)?.into(),
-                BodyCoding::Deflate => unpack(ZlibDecoder::new(&*bytes), limit)?.into(),
+                BodyCoding::Identity => compressed,
+                BodyCoding::Gzip => unpack(MultiGzDecoder::new(&*compressed), limit)?.into(),
+                BodyCoding::Deflate => unpack(ZlibDecoder::new(&*compressed), limit)?.into(),
             };
             Ok::<_, PuppetApiFailure>(QueryParams::of_form(&bytes))
         });
@@ -130,7 +136,28 @@ impl SubmissionReader {
             .map_err(|_| PuppetApiFailure::busy("the server is shutting down"))??;
         Ok(SubmittedForm {
             params,
+            bytes,
             _memory: memory,
+        })
+    }
+
+    async fn read_any(
+        &self,
+        caller: &PuppetApiCaller,
+        name: &str,
+        request: Request,
+        limit: usize,
+    ) -> Result<SubmittedBody, PuppetApiFailure> {
+        let certname = own_certname(caller, name)?;
+        let coding = BodyCoding::of(request.headers())?;
+        let share = self.take_share(certname.as_str()).await?;
+        let (bytes, memory) = self.read_bytes(request, coding, limit, share).await?;
+        Ok(SubmittedBody {
+            certname,
+            bytes,
+            coding,
+            limit,
+            memory,
         })
     }
 
@@ -182,6 +209,27 @@ impl SubmissionReader {
                 "too many nodes send reports and facts at once",
             )),
         }
+    }
+}
+
+impl SubmittedBody {
+    /// The body as JSON text.
+    pub(crate) async fn into_text(self) -> Result<SubmittedText, PuppetApiFailure> {
+        let Self {
+            bytes,
+            coding,
+            limit,
+            ..
+        } = self;
+        let text = tokio::task::spawn_blocking(move || to_json(&bytes, coding, limit));
+        let json = text
+            .await
+            .map_err(|_| PuppetApiFailure::busy("the server is shutting down"))??;
+        Ok(SubmittedText {
+            certname: self.certname,
+            json,
+            _memory: self.memory,
+        })
     }
 }
 

@@ -222,7 +222,7 @@ impl AgentCatalogs {
         // first, because it stands for the age of all that is read
         let kept = self.inner.catalogs.begin_catalog(certname);
         let facts = self.facts_of_request(&request).await?;
-        let node = self.classify(&request.agent, &request.environment, facts)?;
+        let node = self.node_of_this_server(&request, facts)?;
         let environment = node.group_environment().unwrap_or(&request.environment);
         let environment = environment.clone();
         if request.checks_environment && environment != request.environment {
@@ -255,6 +255,40 @@ impl AgentCatalogs {
             Err(causes) => causes,
         };
         Box::pin(self.compile(&request, &node, opened, (kept, causes))).await
+    }
+
+    /// Classifies a node, unless it is one of the puppetserver, whose own classifier counts.
+    fn node_of_this_server(
+        &self,
+        request: &AgentCatalogRequest,
+        facts: Map<String, Json>,
+    ) -> Result<CatalogNode, AgentCatalogError> {
+        let classified = self.classify(&request.agent, &request.environment, facts);
+        let node = classified.as_ref().ok();
+        let assigned = node.and_then(CatalogNode::group_environment);
+        match self.puppetserver_reason(request, assigned) {
+            Some(reason) => Err(AgentCatalogError::OfPuppetserver {
+                certname: request.agent.certname.clone(),
+                reason,
+            }),
+            None => classified,
+        }
+    }
+
+    /// Reason that a puppetserver compiles the catalogs of a node; `None` if this server does. A puppetserver
+    /// has the node if it is the compiler in the requested environment, and in that of the node groups.
+    fn puppetserver_reason(
+        &self,
+        request: &AgentCatalogRequest,
+        group_environment: Option<&EnvironmentName>,
+    ) -> Option<String> {
+        let certname = &request.agent.certname;
+        let reason = |environment: &EnvironmentName| {
+            let chosen = self.inner.catalogs.compiler_of(certname, environment);
+            (chosen.compiler == CatalogCompiler::Puppetserver).then_some(chosen.reason)
+        };
+        let requested = reason(&request.environment)?;
+        group_environment.map_or(Some(requested), reason)
     }
 
     /// Forwards a new catalog to PuppetDB, if there is one.
@@ -324,8 +358,12 @@ impl AgentCatalogs {
                 stored.write_forget(certname).await;
             }
         }
+        let run_reports = match self.puppetserver_reason(request, None) {
+            Some(_) => self.inner.run_reports.without_forwarding(),
+            None => self.inner.run_reports.clone(),
+        };
         // a node is configured even if the database is full
-        if let Err(error) = self.inner.run_reports.record_facts(certname, record).await {
+        if let Err(error) = run_reports.record_facts(certname, record).await {
             let error = chain(&error);
             tracing::warn!(%certname, error, "the facts of a node are not recorded");
         }

@@ -20,7 +20,8 @@ pub enum AgentCatalogError {
     NoFacts { certname: Certname },
     /// The configuration chooses a puppetserver for the node.
     #[error(
-        "the catalogs of {certname} are compiled by a puppetserver ({reason}); point its agent to that server"
+        "the catalogs of {certname} are compiled by a puppetserver ({reason}); point its agent to that server, or \
+         set puppetserver.front = true so that this server passes its requests"
     )]
     OfPuppetserver { certname: Certname, reason: String },
     #[error("the facts of {certname} cannot be read")]

@@ -10,10 +10,10 @@
 use std::error::Error;
 
 use error_causes::chain;
-use http_client::{excerpt, read_body};
+use http_client::{ClientHeaders, excerpt, read_body};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pki::{ClientTls, TlsFiles};
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{StatusCode, Url};
 use serde_json::{Value as Json, json};
 
@@ -67,6 +67,27 @@ impl PuppetserverCatalogs {
     /// # Errors
     /// The files of `tls` cannot be used.
     pub fn new(url: Url, tls: &TlsFiles) -> Result<Self, CatalogRequestError> {
+        Self::with_headers(url, tls, HeaderMap::new())
+    }
+
+    /// The same for a puppetserver that is behind this server, and learns its clients from headers.
+    ///
+    /// # Errors
+    /// The files of `tls` cannot be used.
+    pub fn behind(url: Url, tls: &TlsFiles) -> Result<Self, CatalogRequestError> {
+        let headers = ClientHeaders::own(tls);
+        let headers = headers.map_err(|error| CatalogRequestError::Certificate {
+            url: url.to_string(),
+            cause: chain(&error),
+        })?;
+        Self::with_headers(url, tls, headers.into_headers())
+    }
+
+    fn with_headers(
+        url: Url,
+        tls: &TlsFiles,
+        headers: HeaderMap,
+    ) -> Result<Self, CatalogRequestError> {
         let failure = |cause: &(dyn Error + 'static)| CatalogRequestError::Certificate {
             url: url.to_string(),
             cause: chain(cause),
@@ -76,6 +97,7 @@ impl PuppetserverCatalogs {
         let http = http_client::builder(config)
             .connect_timeout(CATALOG_CONNECT_TIMEOUT)
             .timeout(CATALOG_TIMEOUT)
+            .default_headers(headers)
             .build()
             .map_err(|error| failure(&error))?;
         Ok(Self {

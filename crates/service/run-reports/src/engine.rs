@@ -45,6 +45,8 @@ pub struct RunReportsConfig {
 #[derive(Clone, Debug)]
 pub struct RunReports {
     inner: Arc<RunReportsState>,
+    /// False if the data of this handle reaches PuppetDB in another way.
+    is_forwarding: bool,
 }
 
 #[derive(Debug)]
@@ -128,6 +130,7 @@ impl RunReports {
         }
         tasks.spawn(prune(store.clone(), config.keep, stopped.clone()));
         Ok(Self {
+            is_forwarding: true,
             inner: Arc::new(RunReportsState {
                 config,
                 store,
@@ -139,11 +142,27 @@ impl RunReports {
         })
     }
 
+    /// The same for data that a puppetserver gets too: it is recorded here, and PuppetDB gets it from there.
+    #[must_use]
+    pub fn without_forwarding(&self) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+            is_forwarding: false,
+        }
+    }
+
+    fn queue(&self) -> Option<Arc<CommandQueue>> {
+        let queue = self.inner.queue.as_ref();
+        queue.filter(|_| self.is_forwarding).cloned()
+    }
+
     /// Records a report, and queues it for PuppetDB. A report of a run that is known replaces it.
     pub async fn record_report(&self, report: RunReport) -> Result<(), RecordRunError> {
         let inner = &self.inner;
-        let (queue, certname) = (inner.queue.clone(), report.certname.clone());
-        let packed = run_blocking(move || PackedReport::new(report, queue.as_deref())).await?;
+        let (queue, certname) = (self.queue(), report.certname.clone());
+        let of_report = queue.clone();
+        let packing = move || PackedReport::new(report, of_report.as_deref());
+        let packed = run_blocking(packing).await?;
         inner
             .store
             .put_run_report(
@@ -152,7 +171,7 @@ impl RunReports {
                 packed.command.as_ref(),
             )
             .await?;
-        if let Some(queue) = &inner.queue {
+        if let Some(queue) = &queue {
             queue.notify_added();
         }
         inner
@@ -172,7 +191,7 @@ impl RunReports {
     ) -> Result<(), RecordRunError> {
         record.timestamp = believable_time(record.timestamp, Timestamp::now());
         let inner = &self.inner;
-        if let Some(queue) = inner.queue.clone() {
+        if let Some(queue) = self.queue() {
             let (node, record) = (certname.clone(), record.clone());
             let make = Arc::clone(&queue);
             let command = run_blocking(move || {
@@ -186,7 +205,7 @@ impl RunReports {
 
     /// Queues a catalog for PuppetDB. Does nothing if nothing is forwarded.
     pub async fn record_catalog(&self, catalog: ForwardedCatalog) -> Result<(), RecordRunError> {
-        let Some(queue) = self.inner.queue.clone() else {
+        let Some(queue) = self.queue() else {
             return Ok(());
         };
         let make = Arc::clone(&queue);
@@ -200,7 +219,7 @@ impl RunReports {
 
     /// Returns `true` if [`record_catalog`](Self::record_catalog) needs catalogs.
     pub fn forwards(&self) -> bool {
-        self.inner.queue.is_some()
+        self.queue().is_some()
     }
 
     /// Reports that the filter selects, newest first.

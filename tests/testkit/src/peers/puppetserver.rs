@@ -45,6 +45,8 @@ pub struct PuppetserverOptions {
     pub versioned: Option<Versioned>,
     /// Certnames that may ask for the catalogs of all nodes.
     pub catalog_certnames: Vec<String>,
+    /// True if it learns its clients from the headers `X-Client-*`, as behind a proxy.
+    pub trusts_headers: bool,
 }
 
 /// Commands for versioned code, and the clients that switch versions.
@@ -209,6 +211,10 @@ impl Puppetserver {
                 options.catalog_certnames
             );
             rules = rules.replacen("rules: [", &rule, 1);
+        }
+        if options.trusts_headers {
+            let version = "version: 1\n    allow-header-cert-info: true";
+            rules = rules.replacen("version: 1", version, 1);
         }
         std::fs::write(conf.join("auth.conf"), rules)?;
         std::fs::copy(

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rustls_pki_types::CertificateDer;
+
 use crate::pem_file::PemFileError;
 use crate::{identity, pem_file};
 
@@ -26,6 +28,17 @@ impl TlsFiles {
             return Ok(Vec::new());
         };
         identity::names_of(leaf).map_err(|error| certificate_error(&self.cert, 0, error))
+    }
+
+    /// The own certificate, without its intermediates.
+    pub fn own_certificate(&self) -> Result<CertificateDer<'static>, LoadError> {
+        let chain = pem_file::certificates(&self.cert)?;
+        chain.into_iter().next().ok_or_else(|| {
+            LoadError::File(PemFileError::Missing {
+                path: self.cert.clone(),
+                wanted: "certificate",
+            })
+        })
     }
 
     /// The files to watch for changes.

@@ -1,6 +1,10 @@
-//! `/puppet/v3/catalog/{certname}`: the catalog of the caller.
+//! `/puppet/v3/catalog/{certname}`: the catalog of the caller, compiled here or by the puppetserver behind this
+//! server.
+
+use std::time::Instant;
 
 use agent_catalogs::{AgentCatalogError, AgentCatalogRequest};
+use axum::body::Bytes;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
@@ -12,6 +16,7 @@ use super::catalog_form::CatalogForm;
 use super::{AgentServerState, identify};
 use crate::defaults::CATALOG_BODY_BYTES;
 use crate::failure::PuppetApiFailure;
+use crate::front::{OutgoingBody, OutgoingHead, PuppetserverFront};
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
 use crate::submitted_body::SubmittedForm;
@@ -28,9 +33,17 @@ pub(super) async fn get(
     Path(certname): Path<String>,
     caller: PuppetApiCaller,
     params: QueryParams,
-    headers: HeaderMap,
+    request: Request,
 ) -> Result<Response, PuppetApiFailure> {
-    Box::pin(respond(server, &certname, &caller, params, &headers)).await
+    let head = OutgoingHead::of(&request);
+    let headers = request.headers().clone();
+    let request = RequestedCatalog {
+        certname: &certname,
+        caller: &caller,
+        head,
+        body: Bytes::new(),
+    };
+    Box::pin(respond(server, request, params, &headers)).await
 }
 
 pub(super) async fn post(
@@ -40,6 +53,7 @@ pub(super) async fn post(
     params: QueryParams,
     request: Request,
 ) -> Result<Response, PuppetApiFailure> {
+    let head = OutgoingHead::of(&request);
     let headers = request.headers().clone();
     let form = server
         .bodies
@@ -47,22 +61,55 @@ pub(super) async fn post(
         .await?;
     let SubmittedForm {
         params: mut form,
+        bytes,
         _memory: memory,
     } = form;
     form.extend(params);
-    let responding = respond(server, &certname, &caller, form, &headers);
-    let response = Box::pin(responding).await;
+    let request = RequestedCatalog {
+        certname: &certname,
+        caller: &caller,
+        head,
+        // kept only if the puppetserver may get it
+        body: server.front.as_ref().map(|_| bytes).unwrap_or_default(),
+    };
+    let response = Box::pin(respond(server, request, form, &headers)).await;
     drop(memory);
     response
 }
 
+/// A request as it may be passed to the puppetserver.
+struct RequestedCatalog<'r> {
+    certname: &'r str,
+    caller: &'r PuppetApiCaller,
+    head: OutgoingHead,
+    body: Bytes,
+}
+
+impl RequestedCatalog<'_> {
+    /// Has the puppetserver compile the catalog.
+    async fn pass(self, front: &PuppetserverFront) -> Result<Response, PuppetApiFailure> {
+        let began = Instant::now();
+        let body = OutgoingBody::Whole(self.body);
+        let response = front.forward(self.caller, &self.head, body).await?;
+        let (certname, status) = (self.certname, response.status().as_u16());
+        let milliseconds = began.elapsed().as_millis();
+        tracing::info!(
+            certname,
+            status,
+            milliseconds,
+            "catalog of the puppetserver"
+        );
+        Ok(response)
+    }
+}
+
 async fn respond(
     server: AgentServerState,
-    certname: &str,
-    caller: &PuppetApiCaller,
+    requested: RequestedCatalog<'_>,
     params: QueryParams,
     headers: &HeaderMap,
 ) -> Result<Response, PuppetApiFailure> {
+    let (certname, caller) = (requested.certname, requested.caller);
     let agent = identify(caller, certname)?;
     let name = certname.to_owned();
     let parsing = tokio::task::spawn_blocking(move || CatalogForm::parse(&name, params));
@@ -72,6 +119,8 @@ async fn respond(
     let (form_of_values, media_type) = negotiate(headers)?;
     let (environment, job_id) = (&form.environment, form.job_id.as_deref());
     let code_id = server.code.code_id_of_run(certname, environment, job_id)?;
+    // the puppetserver would take the live version
+    let is_pinned = code_id.is_some();
     let request = AgentCatalogRequest {
         agent,
         environment: form.environment,
@@ -83,11 +132,17 @@ async fn respond(
         transaction_uuid: form.transaction_uuid,
         job_id: form.job_id,
     };
-    let compiling = server.agents.catalogs.catalog(request);
-    let catalog = compiling.await.map_err(|error| {
-        tracing::warn!(certname, error = chain(&error), "an agent gets no catalog");
-        catalog_failure(error)
-    })?;
+    let compiled = Box::pin(server.agents.catalogs.catalog(request)).await;
+    let catalog = match (compiled, server.front) {
+        (Ok(catalog), _) => catalog,
+        (Err(AgentCatalogError::OfPuppetserver { .. }), Some(front)) if !is_pinned => {
+            return requested.pass(&front).await;
+        }
+        (Err(error), _) => {
+            tracing::warn!(certname, error = chain(&error), "an agent gets no catalog");
+            return Err(catalog_failure(error));
+        }
+    };
     if let Some(took) = catalog.compile_time {
         let milliseconds = took.as_millis();
         tracing::info!(

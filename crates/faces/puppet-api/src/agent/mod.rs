@@ -21,6 +21,7 @@ use axum::routing::get;
 use environments::CodeReader;
 
 use crate::failure::PuppetApiFailure;
+use crate::front::PuppetserverFront;
 use crate::node_code::NodeCode;
 use crate::peer::PuppetApiCaller;
 use crate::submitted_body::SubmissionReader;
@@ -39,10 +40,17 @@ pub struct AgentServer {
 struct AgentServerState {
     agents: AgentServer,
     code: NodeCode,
+    /// The puppetserver of other nodes, if it is behind this server.
+    front: Option<PuppetserverFront>,
     bodies: SubmissionReader,
 }
 
-pub(crate) fn router(agents: AgentServer, code: NodeCode, bodies: SubmissionReader) -> Router {
+pub(crate) fn router(
+    agents: AgentServer,
+    code: NodeCode,
+    front: Option<PuppetserverFront>,
+    bodies: SubmissionReader,
+) -> Router {
     Router::new()
         .route(
             "/puppet/v3/catalog/{certname}",
@@ -56,6 +64,7 @@ pub(crate) fn router(agents: AgentServer, code: NodeCode, bodies: SubmissionRead
         .with_state(AgentServerState {
             agents,
             code,
+            front,
             bodies,
         })
 }

@@ -7,13 +7,16 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use environments::EnvironmentName;
 use inventory::{NodeRecord, trusted_facts};
+use run_reports::RunReports;
 
 use super::SubmissionServer;
 use crate::defaults::FACTS_BODY_BYTES;
 use crate::facts_document::read_facts;
 use crate::failure::PuppetApiFailure;
+use crate::front::{OutgoingBody, OutgoingHead};
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
+use crate::submitted_body::SubmittedBody;
 
 pub(super) async fn put(
     State(server): State<SubmissionServer>,
@@ -23,10 +26,40 @@ pub(super) async fn put(
     request: Request,
 ) -> Result<Response, PuppetApiFailure> {
     let environment = environment(&params)?;
+    let head = OutgoingHead::of(&request);
     let submitted = server
         .bodies
         .read(&caller, &name, request, FACTS_BODY_BYTES)
         .await?;
+    let bytes = submitted.bytes.clone();
+    let front = server.front_of(&caller, environment.as_ref());
+    let run_reports = server.run_reports_for(front);
+    let recording = record(&run_reports, &caller, submitted, environment.clone());
+    let recorded = recording.await;
+    let Some(front) = front else {
+        recorded?;
+        // A puppetserver answers with an empty document, too.
+        return Ok(([(header::CONTENT_TYPE, "application/json")], "\"\"").into_response());
+    };
+    if let Err(failure) = recorded {
+        tracing::warn!(
+            certname = name,
+            ?failure,
+            "facts are only passed to the puppetserver"
+        );
+    }
+    front
+        .forward(&caller, &head, OutgoingBody::Whole(bytes))
+        .await
+}
+
+async fn record(
+    run_reports: &RunReports,
+    caller: &PuppetApiCaller,
+    submitted: SubmittedBody,
+    environment: Option<EnvironmentName>,
+) -> Result<(), PuppetApiFailure> {
+    let submitted = submitted.into_text().await?;
     let certname = submitted.certname.clone();
     let reading = tokio::task::spawn_blocking(move || {
         read_facts(submitted.certname.as_str(), &submitted.json)
@@ -41,9 +74,7 @@ pub(super) async fn put(
         environment: environment.map(|name| name.to_string()),
         timestamp: facts.timestamp,
     };
-    server.run_reports.record_facts(&certname, record).await?;
-    // A puppetserver answers with an empty document, too.
-    Ok(([(header::CONTENT_TYPE, "application/json")], "\"\"").into_response())
+    Ok(run_reports.record_facts(&certname, record).await?)
 }
 
 /// The environment in the query; `None` if there is none.

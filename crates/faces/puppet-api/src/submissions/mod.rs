@@ -6,29 +6,60 @@
 //! ```
 //!
 //! Invariants: a node sends data about itself only, as its certificate tells; bodies are bounded
-//! one by one and together ([`SubmissionReader`]); a node is answered when its data is durable.
+//! one by one and together ([`SubmissionReader`]); a node is answered when its data is durable. Data of a node
+//! whose catalogs a puppetserver compiles is passed to it too, and its response is the answer.
 
 mod facts;
 mod report;
 
 use axum::Router;
 use axum::routing::put;
+use environments::EnvironmentName;
 use inventory::RecordError;
 use run_reports::{RecordRunError, RunReports};
 
 use crate::failure::PuppetApiFailure;
+use crate::front::PuppetserverFront;
+use crate::peer::PuppetApiCaller;
 use crate::submitted_body::SubmissionReader;
 
 /// State of the handlers.
 #[derive(Clone)]
 struct SubmissionServer {
     run_reports: RunReports,
+    /// The puppetserver of other nodes, if it is behind this server.
+    front: Option<PuppetserverFront>,
     bodies: SubmissionReader,
 }
 
-pub(crate) fn router(run_reports: RunReports, bodies: SubmissionReader) -> Router {
+impl SubmissionServer {
+    /// The puppetserver, if it gets the data of the caller.
+    fn front_of(
+        &self,
+        caller: &PuppetApiCaller,
+        environment: Option<&EnvironmentName>,
+    ) -> Option<&PuppetserverFront> {
+        let front = self.front.as_ref();
+        front.filter(|front| front.compiles_for(caller, environment))
+    }
+
+    /// The engine for data that the puppetserver gets too, or this server alone.
+    fn run_reports_for(&self, front: Option<&PuppetserverFront>) -> RunReports {
+        match front {
+            Some(_) => self.run_reports.without_forwarding(),
+            None => self.run_reports.clone(),
+        }
+    }
+}
+
+pub(crate) fn router(
+    run_reports: RunReports,
+    front: Option<PuppetserverFront>,
+    bodies: SubmissionReader,
+) -> Router {
     let server = SubmissionServer {
         run_reports,
+        front,
         bodies,
     };
     Router::new()

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::site::{Client, Site};
 
 /// The form of an agent's request, whose facts are escaped twice.
-fn form(environment: &str, facts: &str) -> String {
+pub(crate) fn form(environment: &str, facts: &str) -> String {
     let escape = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
     format!(
         "environment={environment}&facts_format=application%2Fjson&facts={}&static_catalog=true\
@@ -18,11 +18,11 @@ fn form(environment: &str, facts: &str) -> String {
     )
 }
 
-fn facts_of(certname: &str) -> String {
+pub(crate) fn facts_of(certname: &str) -> String {
     json!({"name": certname, "values": {"kernel": "Linux"}}).to_string()
 }
 
-async fn post(client: &Client, certname: &str, body: String) -> (StatusCode, String) {
+pub(crate) async fn post(client: &Client, certname: &str, body: String) -> (StatusCode, String) {
     let path = format!("/puppet/v3/catalog/{certname}?environment=production");
     let request = client
         .request(Method::POST, &path)

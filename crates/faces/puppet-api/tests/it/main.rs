@@ -9,6 +9,7 @@ mod autosign;
 mod bootstrap;
 mod facts;
 mod files;
+mod front;
 mod reports;
 mod site;
 mod slow;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agent_catalogs::{AgentCatalogSettings, AgentCatalogSources, AgentCatalogs};
 use audit::{Audit, AuditConfig};
-use catalogs::{CatalogSettings, Catalogs};
+use catalogs::{CatalogSettings, Catalogs, CompilerChoices};
 use classifier::Classifier;
 use environments::{BlobStore, CodeReader, EnvironmentDir, PinnedVersions};
 use inventory::Inventory;
@@ -15,13 +15,42 @@ use pki::{
     CertificateAuthority, CertnamePrivilege, ClientAuth, ClientTls, KeyType, NamePattern,
     PrivilegedNames, ServerTls, TlsFiles,
 };
-use puppet_api::{AgentServer, AutosignPolicy, CaService, PuppetApiState};
+use puppet_api::{AgentServer, AutosignPolicy, CaService, PuppetApiState, PuppetserverFront};
 use reqwest::{Method, Response, StatusCode};
 use run_reports::{RunReports, RunReportsConfig};
 use store::{Store, StoreConfig};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+
+/// Parts of a site that tests choose.
+pub(crate) struct SiteOptions {
+    pub(crate) autosign: AutosignPolicy,
+    pub(crate) has_agents: bool,
+    /// True if the server is the CA.
+    pub(crate) has_ca: bool,
+    /// The CA of the site; a new one if absent.
+    pub(crate) ca: Option<CertificateAuthority>,
+    /// The certificate of the server; a new one if absent.
+    pub(crate) own_tls: Option<TlsFiles>,
+    pub(crate) choices: CompilerChoices,
+    /// The puppetserver behind the server.
+    pub(crate) puppetserver: Option<reqwest::Url>,
+}
+
+impl Default for SiteOptions {
+    fn default() -> Self {
+        Self {
+            autosign: AutosignPolicy::Off,
+            has_agents: false,
+            has_ca: true,
+            ca: None,
+            own_tls: None,
+            choices: CompilerChoices::default(),
+            puppetserver: None,
+        }
+    }
+}
 
 pub(crate) struct Site {
     pub(crate) dir: TempDir,
@@ -50,28 +79,38 @@ impl Site {
 
     /// A site whose server compiles catalogs.
     pub(crate) async fn with_agents() -> Self {
-        Self::with(AutosignPolicy::Off, true).await
+        Self::with(SiteOptions {
+            has_agents: true,
+            ..SiteOptions::default()
+        })
+        .await
     }
 
     pub(crate) async fn with_autosign(autosign: AutosignPolicy) -> Self {
-        Self::with(autosign, false).await
+        Self::with(SiteOptions {
+            autosign,
+            ..SiteOptions::default()
+        })
+        .await
     }
 
-    async fn with(autosign: AutosignPolicy, has_agents: bool) -> Self {
+    pub(crate) async fn with(options: SiteOptions) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let options = InitOptions {
-            common_name: "Puppet CA: test".to_owned(),
-            key_type: KeyType::EcP256,
+        let ca = match options.ca {
+            Some(ca) => ca,
+            None => new_ca(dir.path()),
         };
-        let ca = CertificateAuthority::init(&dir.path().join("ca"), &options).unwrap();
         let ca = ca.with_privileged_names(Arc::new(privileged()));
         let blobs = BlobStore::open(dir.path().join("blobs")).unwrap();
         let module = dir.path().join("code/environments/production/modules/demo");
         for sub in ["tasks", "files", "lib"] {
             std::fs::create_dir_all(module.join(sub)).unwrap();
         }
-        let files = files(dir.path(), &ca, "localhost", false);
-        let tls = Arc::new(ServerTls::load(files, ClientAuth::Optional).unwrap());
+        let own = match options.own_tls {
+            Some(own) => own,
+            None => files(dir.path(), &ca, "localhost", false),
+        };
+        let tls = Arc::new(ServerTls::load(own.clone(), ClientAuth::Optional).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let store = StoreConfig::sqlite(dir.path().join("tutti.db"));
@@ -83,18 +122,46 @@ impl Site {
             .await
             .unwrap();
         let code: Arc<dyn CodeReader> = Arc::new(EnvironmentDir::new(dir.path().join("code")));
-        let agents = match has_agents {
-            true => Some(agent_server(dir.path(), &code, &store, &inventory, &run_reports).await),
+        let classifier = Classifier::open(store.clone()).await.unwrap();
+        let settings = CatalogSettings {
+            codedir: dir.path().join("code"),
+            base_modules: vec![dir.path().join("code/modules")],
+            hiera_config: dir.path().join("code/hiera.yaml"),
+            choices: options.choices,
+            ..CatalogSettings::default()
+        };
+        let catalogs = Catalogs::new(settings, Arc::clone(&code), classifier);
+        let agents = match options.has_agents {
+            true => {
+                let sources = AgentCatalogSources {
+                    catalogs: catalogs.clone(),
+                    inventory: inventory.clone(),
+                    run_reports: run_reports.clone(),
+                    code: Arc::clone(&code),
+                };
+                let settings = AgentCatalogSettings::new("build".to_owned());
+                let catalogs = AgentCatalogs::start(settings, sources, None).await;
+                Some(AgentServer {
+                    catalogs: catalogs.unwrap(),
+                    code: Arc::clone(&code),
+                    name: "localhost".to_owned(),
+                })
+            }
             false => None,
         };
+        let service = CaService::new(ca.clone(), options.autosign, audit.clone()).unwrap();
+        let front = options
+            .puppetserver
+            .map(|url| PuppetserverFront::new(url, &own, catalogs, Arc::clone(&code)).unwrap());
         let pinned = PinnedVersions::default();
         let state = PuppetApiState {
             run_reports: run_reports.clone(),
             code,
             pinned_versions: pinned.clone(),
             blobs: blobs.clone(),
-            ca: Some(CaService::new(ca.clone(), autosign, audit.clone()).unwrap()),
+            ca: options.has_ca.then_some(service),
             agents,
+            front,
         };
         let stop = CancellationToken::new();
         let router = puppet_api::router(state);
@@ -251,49 +318,39 @@ pub(crate) fn request(certname: &str) -> String {
         .request_pem
 }
 
-async fn agent_server(
-    root: &Path,
-    code: &Arc<dyn CodeReader>,
-    store: &Store,
-    inventory: &Inventory,
-    run_reports: &RunReports,
-) -> AgentServer {
-    let settings = CatalogSettings {
-        codedir: root.join("code"),
-        base_modules: vec![root.join("code/modules")],
-        hiera_config: root.join("code/hiera.yaml"),
-        ..CatalogSettings::default()
+/// A new CA below `dir`.
+pub(crate) fn new_ca(dir: &Path) -> CertificateAuthority {
+    let options = InitOptions {
+        common_name: "Puppet CA: test".to_owned(),
+        key_type: KeyType::EcP256,
     };
-    let classifier = Classifier::open(store.clone()).await.unwrap();
-    let catalogs = Catalogs::new(settings, Arc::clone(code), classifier);
-    let sources = AgentCatalogSources {
-        catalogs,
-        inventory: inventory.clone(),
-        run_reports: run_reports.clone(),
-        code: Arc::clone(code),
-    };
-    let settings = AgentCatalogSettings::new("build".to_owned());
-    AgentServer {
-        catalogs: AgentCatalogs::start(settings, sources, None).await.unwrap(),
-        code: Arc::clone(code),
-        name: "localhost".to_owned(),
-    }
+    CertificateAuthority::init(&dir.join("ca"), &options).unwrap()
 }
 
-fn files(dir: &Path, ca: &CertificateAuthority, certname: &str, administrator: bool) -> TlsFiles {
-    let options = GenerateOptions {
-        ca_administrator: administrator,
-        ..GenerateOptions::default()
-    };
-    let made = ca.generate(certname, &options).unwrap();
+pub(crate) fn files(
+    dir: &Path,
+    ca: &CertificateAuthority,
+    certname: &str,
+    administrator: bool,
+) -> TlsFiles {
     let write = |name: String, text: &str| -> PathBuf {
         let path = dir.join(name);
         pki::durable::write_atomic(&path, text.as_bytes(), 0o600).unwrap();
         path
     };
+    let [cert, key] = ["crt", "key"].map(|kind| dir.join(format!("{certname}.{kind}")));
+    if !cert.exists() {
+        let options = GenerateOptions {
+            ca_administrator: administrator,
+            ..GenerateOptions::default()
+        };
+        let made = ca.generate(certname, &options).unwrap();
+        write(format!("{certname}.crt"), &made.cert_pem);
+        write(format!("{certname}.key"), &made.key_pem);
+    }
     TlsFiles {
-        cert: write(format!("{certname}.crt"), &made.cert_pem),
-        key: write(format!("{certname}.key"), &made.key_pem),
+        cert,
+        key,
         ca: write("ca.pem".to_owned(), &ca.ca_bundle().unwrap()),
         crl: Some(write("crl.pem".to_owned(), &ca.crl().unwrap().0)),
     }

@@ -21,6 +21,7 @@ async fn a_body_that_never_arrives_is_given_up_on_every_route() {
         run_reports: site.run_reports.clone(),
         ca: Some(CaService::new(site.ca.clone(), AutosignPolicy::Off, site.audit.clone()).unwrap()),
         agents: None,
+        front: None,
     });
     for (method, path) in [
         ("PUT", "certificate_request/web1"),

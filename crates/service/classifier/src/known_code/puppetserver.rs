@@ -9,8 +9,9 @@ use error_causes::chain;
 use std::error::Error;
 
 use async_trait::async_trait;
-use http_client::excerpt;
+use http_client::{ClientHeaders, excerpt};
 use pki::{ClientTls, TlsFiles};
+use reqwest::header::HeaderMap;
 use reqwest::{StatusCode, Url};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -24,6 +25,8 @@ use crate::defaults::{CLASSES_BYTES, CLASSES_CONNECT, CLASSES_TIMEOUT, SHOWN_BYT
 pub struct PuppetserverClasses {
     url: Url,
     tls: TlsFiles,
+    /// True if the puppetserver learns its clients from headers.
+    is_behind: bool,
 }
 
 #[derive(Deserialize)]
@@ -63,7 +66,20 @@ impl PuppetserverClasses {
     /// Creates a client for `url`, for example `https://puppet.example:8140`, with the certificate
     /// of `tls`.
     pub fn new(url: Url, tls: TlsFiles) -> Self {
-        Self { url, tls }
+        Self {
+            url,
+            tls,
+            is_behind: false,
+        }
+    }
+
+    /// The same for a puppetserver that is behind this server, and learns its clients from headers.
+    #[must_use]
+    pub fn behind(self) -> Self {
+        Self {
+            is_behind: true,
+            ..self
+        }
     }
 
     /// The base URL of the puppetserver.
@@ -85,8 +101,8 @@ impl PuppetserverClasses {
             url: url.to_string(),
             cause: chain(cause),
         };
-        let tls = self.tls.clone();
-        let http = tokio::task::spawn_blocking(move || client(&tls)).await;
+        let (tls, is_behind) = (self.tls.clone(), self.is_behind);
+        let http = tokio::task::spawn_blocking(move || client(&tls, is_behind)).await;
         let http = http.map_err(|error| unreachable(&error))?;
         let http = http.map_err(|cause| ClassSourceError::Unreachable {
             url: url.to_string(),
@@ -159,9 +175,16 @@ impl From<ClassResponse> for PuppetClass {
     }
 }
 
-fn client(tls: &TlsFiles) -> Result<reqwest::Client, String> {
+fn client(tls: &TlsFiles, is_behind: bool) -> Result<reqwest::Client, String> {
+    let headers = match is_behind {
+        true => ClientHeaders::own(tls)
+            .map_err(|error| chain(&error))?
+            .into_headers(),
+        false => HeaderMap::new(),
+    };
     let tls = ClientTls::load(tls).map_err(|error| chain(&error))?;
     let builder = http_client::builder(tls)
+        .default_headers(headers)
         .connect_timeout(CLASSES_CONNECT)
         .timeout(CLASSES_TIMEOUT);
     builder.build().map_err(|error| chain(&error))

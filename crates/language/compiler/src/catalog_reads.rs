@@ -1,14 +1,18 @@
 //! What a compilation depends on besides its environment and request: [`CatalogReads`].
 //!
 //! Invariant: a catalog without a [`VolatileCause`] is the same for the same environment and request, as
-//! long as the facts that it read have the same values.
+//! long as the facts that it read have the same values, and its queries the same results.
 
 use evaluator::FactReads;
+
+use crate::DataQueryResult;
 
 /// What a compilation read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CatalogReads {
     pub facts: FactReads,
+    /// Queries of the data of other nodes, each once.
+    pub queries: Vec<DataQueryResult>,
     /// Reason that another compilation may give another catalog although nothing changed; `None` if there
     /// is none.
     pub volatile: Option<VolatileCause>,
@@ -19,9 +23,9 @@ pub struct CatalogReads {
 pub enum VolatileCause {
     /// The time of day was read.
     Clock,
-    /// Exported resources of other nodes were collected.
+    /// Exported resources of other nodes were collected, and this cannot be repeated.
     Exports,
-    /// PuppetDB was queried.
+    /// PuppetDB was queried, and this cannot be repeated.
     PuppetdbQuery,
     /// Code in Ruby ran, which may read anything.
     Ruby,
@@ -33,8 +37,8 @@ impl VolatileCause {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Clock => "it reads the time",
-            Self::Exports => "it collects exported resources",
-            Self::PuppetdbQuery => "it queries PuppetDB",
+            Self::Exports => "it collects exported resources in a way that cannot be compared",
+            Self::PuppetdbQuery => "it queries PuppetDB in a way that cannot be compared",
             Self::Ruby => "it runs code in Ruby",
         }
     }

@@ -82,6 +82,7 @@ fn run(
     let of_ruby = state.ruby_calls.has_any().then_some(VolatileCause::Ruby);
     let reads = CatalogReads {
         facts,
+        queries: state.data_queries,
         volatile: state.volatile.or(of_ruby),
     };
     Ok(CompiledCatalog {

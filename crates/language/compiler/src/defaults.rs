@@ -67,3 +67,10 @@ pub(crate) const NATIVE_CALLS_MAX: usize = 4;
 
 /// Bytes of the path of a value in a message about it: hundreds of levels with short keys.
 pub const PATH_BYTES_MAX: usize = 4 << 10;
+
+/// Queries of other nodes' data that one catalog may have and be used again: each is run again for each request
+/// then. Roles in the field have up to ten.
+pub const DATA_QUERIES_MAX: usize = 32;
+
+/// Bytes of such a query. A query of a screen has 2 kB.
+pub const DATA_QUERY_BYTES_MAX: usize = 16 << 10;

@@ -11,6 +11,7 @@ use evaluator::{
 use crate::catalog::{CatalogResource, ResourceId};
 use crate::catalog_reads::VolatileCause;
 use crate::compilation::Compilation;
+use crate::data_queries::{DataQuery, exports_digest};
 use crate::exports::{ExportSearch, ExportedResource};
 
 impl Compilation<'_> {
@@ -24,7 +25,6 @@ impl Compilation<'_> {
         let Some(exports) = &self.request.exports else {
             return Ok(Vec::new());
         };
-        self.state().add_volatile(VolatileCause::Exports);
         let search = ExportSearch {
             certname: &self.request.certname,
             type_name,
@@ -40,6 +40,10 @@ impl Compilation<'_> {
             }
         };
         evaluator.charge(found.len())?;
+        let recorded = DataQuery::of_collector(type_name, query);
+        let digest = recorded.as_ref().and_then(|_| exports_digest(&found));
+        self.state()
+            .record_query(recorded, digest, VolatileCause::Exports);
         let mut new = Vec::new();
         for resource in found {
             if let Some(known) = self.find_resource(type_name, &resource.title)? {

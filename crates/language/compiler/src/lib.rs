@@ -17,6 +17,7 @@ mod collector;
 mod collectors;
 mod compilation;
 mod compile;
+mod data_queries;
 pub mod defaults;
 mod definitions;
 mod environment;
@@ -50,6 +51,7 @@ pub use catalog::{
 };
 pub use catalog_reads::{CatalogReads, VolatileCause};
 pub use compile::compile;
+pub use data_queries::{DataQuery, DataQueryResult, DataSources};
 pub use environment::{CompilerEnvironment, CompilerSource, EnvironmentSettings};
 pub use error::CompileError;
 pub use exports::{ExportSearch, ExportSearchError, ExportedResource, ExportedResources};

@@ -9,6 +9,7 @@ use evaluator::{
 
 use pcore::{FastHashMap, FastHashSet, FastIndexMap};
 
+use crate::DataQueryResult;
 use crate::catalog::{Catalog, CatalogResource, ResourceId, ResourceKind, ResourceSource};
 use crate::catalog_reads::VolatileCause;
 use crate::collector::Collector;
@@ -62,6 +63,8 @@ pub(crate) struct CompileState {
     pub(crate) logs: Vec<CompileLog>,
     pub(crate) ruby_calls: RubyCalls,
     pub(crate) further_errors: Vec<String>,
+    /// Queries of other nodes' data with their results.
+    pub(crate) data_queries: Vec<DataQueryResult>,
     /// First source of data that changes without notice.
     pub(crate) volatile: Option<VolatileCause>,
 }
@@ -106,6 +109,7 @@ impl CompileState {
             pending_overrides: FastIndexMap::default(),
             relationships: Vec::new(),
             collected_exports: FastHashMap::default(),
+            data_queries: Vec::new(),
             known_classes: FastHashMap::default(),
             known_defined_types: FastHashMap::default(),
             declared_types: FastHashMap::default(),

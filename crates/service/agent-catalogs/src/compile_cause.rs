@@ -29,6 +29,10 @@ pub enum CompileCause {
     Facts { paths: NameList },
     /// Files outside of the version have changed.
     OutsideFiles { paths: NameList },
+    /// Queries of the data of other nodes have other results.
+    Queries { queries: NameList },
+    /// A query has no result now.
+    QueryFailed { query: String, error: String },
     /// The states of files outside of the version could not be compared: there are too many, or one had
     /// just changed when the kept catalog was compiled.
     UnknownOutsideFiles,

@@ -6,14 +6,14 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use catalogs::{CatalogNode, OpenEnvironment, changed_files};
+use catalogs::{CatalogNode, OpenEnvironment, QueryChange, changed_files};
 use error_causes::chain;
 use pcp::Certname;
 use store::now_ms;
 
 use crate::agent_catalogs::{AgentCatalogRequest, AgentCatalogs};
 use crate::compile_cause::{CompileCause, NameList};
-use crate::defaults::RECORD_USE;
+use crate::defaults::{CAUSE_TEXT_MAX, RECORD_USE};
 use crate::fingerprint::CatalogInputs;
 use crate::kept_catalogs::{CatalogDependencies, KeptAgentCatalog};
 use crate::{AgentCatalogError, CatalogInput, CompressedCatalog, FactsPolicy};
@@ -51,6 +51,12 @@ impl AgentCatalogs {
         if !changed.is_empty() {
             let paths = NameList::new(changed);
             return Ok(Err(vec![CompileCause::OutsideFiles { paths }]));
+        }
+        let catalogs = &self.inner.catalogs;
+        let changed = catalogs.changed_queries(certname, &newest.dependencies.queries);
+        let changed = changed.await;
+        if !changed.is_empty() {
+            return Ok(Err(query_causes(changed)));
         }
         let body = newest.body.clone();
         self.record_use(request, &kept, &body).await;
@@ -97,6 +103,29 @@ impl AgentCatalogs {
         }
         self.forward(request, body).await;
     }
+}
+
+/// The queries with other results, and the first one without any.
+fn query_causes(changed: Vec<QueryChange>) -> Vec<CompileCause> {
+    let (failed, changed): (Vec<_>, Vec<_>) =
+        changed.into_iter().partition(|it| it.failure.is_some());
+    let mut causes = Vec::new();
+    if !changed.is_empty() {
+        let names = changed.iter().map(|it| excerpt(&it.query)).collect();
+        let queries = NameList::new(names);
+        causes.push(CompileCause::Queries { queries });
+    }
+    if let Some(failed) = failed.into_iter().next() {
+        causes.push(CompileCause::QueryFailed {
+            query: excerpt(&failed.query),
+            error: excerpt(&failed.failure.unwrap_or_default()),
+        });
+    }
+    causes
+}
+
+fn excerpt(text: &str) -> String {
+    text.chars().take(CAUSE_TEXT_MAX).collect()
 }
 
 /// The inputs that differ from those of a kept catalog, and the data that change without notice.

@@ -48,3 +48,6 @@ pub const RECORD_USE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Names of facts, files or queries that are recorded as the cause of a compilation: what fits on a screen.
 pub const CAUSE_NAMES_MAX: usize = 20;
+
+/// Characters of such a query, and of an error: two lines of a screen.
+pub const CAUSE_TEXT_MAX: usize = 200;

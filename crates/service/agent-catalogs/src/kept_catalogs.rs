@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use catalogs::OutsideFileStates;
+use compiler::DataQueryResult;
 use environments::{EnvironmentName, Sha256};
 use pcp::Certname;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,8 @@ pub(crate) struct CatalogDependencies {
     pub(crate) fingerprint: CatalogFingerprint,
     /// States of files outside of the version; `None` if they cannot be compared.
     pub(crate) outside_files: Option<Arc<OutsideFileStates>>,
+    /// Queries of the data of other nodes, with their results.
+    pub(crate) queries: Arc<Vec<DataQueryResult>>,
     /// Data that change without notice, in a sentence that begins with "it"; `None` if there are none.
     pub(crate) volatile: Option<String>,
 }
@@ -321,7 +324,10 @@ impl KeptAgentCatalog {
     fn bytes(&self) -> usize {
         const EACH: usize = 400;
         let newest = self.newest.as_ref();
-        let newest = newest.map(|it| it.body.len() + it.dependencies.fingerprint.bytes());
+        let newest = newest.map(|it| {
+            let queries = it.dependencies.queries.len() * EACH;
+            it.body.len() + it.dependencies.fingerprint.bytes() + queries
+        });
         EACH + newest.unwrap_or(0)
     }
 }

@@ -39,6 +39,7 @@ fn catalog(code_id: &str, bytes: usize, digit: char) -> KeptAgentCatalog {
             dependencies: CatalogDependencies {
                 fingerprint,
                 outside_files: Some(Arc::new(BTreeMap::new())),
+                queries: Arc::default(),
                 volatile: None,
             },
         }),

@@ -101,3 +101,15 @@ pub const CONFIG_VERSION_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Bytes that the program of `config_version` may write: a version is a line.
 pub const CONFIG_VERSION_BYTES_MAX: usize = 64 << 10;
+
+/// Queries of one kept catalog that are run again at the same time. PuppetDB answers them on as many of its
+/// connections.
+pub const QUERIES_TOGETHER_MAX: usize = 4;
+
+/// Kept catalogs whose queries are run again at the same time: 32 queries. PuppetDB has 50 connections to its
+/// database by default, and its answers to collectors take some 10 ms, so 10,000 catalogs have their turn within
+/// 15 s.
+pub const QUERY_CHECKS_MAX: usize = 8;
+
+/// Time in which the queries of a kept catalog must have their results; it is compiled after that.
+pub const QUERY_CHECK_TIME_MAX: Duration = Duration::from_secs(10);

@@ -20,7 +20,7 @@ pub use engine::{
     CatalogCompiler, CatalogError, CatalogNode, CatalogRequest, CatalogSettings, Catalogs,
     ChosenCompiler, CodeImpactRequest, CompileCaller, CompileOrigin, CompilePriority,
     CompileQueueFull, CompiledNode, CompilerChoices, ImpactVersion, KeptCatalog, NodeImpact,
-    NodeInputs, NodeMessage, OpenEnvironment, WrittenCatalog,
+    NodeInputs, NodeMessage, OpenEnvironment, QueryChange, WrittenCatalog,
 };
 pub use environment::{
     CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles, EnvironmentOnDisk,

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use crate::catalog_reads::VolatileCause;
 use crate::compilation::Compilation;
+use crate::data_queries::{DataQuery, rows_digest};
 
 /// The function, with its arguments.
 pub(crate) static PUPPETDB_QUERY: NativeFunction = NativeFunction::new(FunctionSpec::new(
@@ -33,17 +34,20 @@ pub(crate) fn puppetdb_query(
         Ok(query) => query,
         Err(error) => return raise(error.to_string()),
     };
-    compilation
-        .state()
-        .add_volatile(VolatileCause::PuppetdbQuery);
     let rows = match source.rows(&query, compilation.request.interrupt.as_ref()) {
-        Ok(rows) => Json::Array(rows),
+        Ok(rows) => rows,
         Err(error) => {
             // the reason of an interruption is better than what it did to the query
             compilation.check_interrupt()?;
             return raise(error.to_string());
         }
     };
+    let digest = rows_digest(&rows);
+    let query = DataQuery::Puppetdb(query);
+    compilation
+        .state()
+        .record_query(Some(query), Some(digest), VolatileCause::PuppetdbQuery);
+    let rows = Json::Array(rows);
     charge(evaluator, &rows)?;
     Ok(Value::from_json(&rows))
 }

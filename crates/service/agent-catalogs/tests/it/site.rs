@@ -9,17 +9,21 @@ use agent_catalogs::{
     AgentCatalog, AgentCatalogError, AgentCatalogRequest, AgentCatalogSettings,
     AgentCatalogSources, AgentCatalogs, AgentFacts, AgentIdentity, CatalogDatabase, ChecksumType,
 };
-use catalogs::{CatalogSettings, Catalogs};
+use catalogs::{CatalogSettings, Catalogs, EmbeddedExports, InventoryQueries};
 use classifier::{Classifier, GroupDelta, GroupId, GroupInput, UnrestrictedEditor};
 use compiler::DocumentForm;
 use environments::EnvironmentDir;
-use inventory::Inventory;
+use inventory::{Inventory, NodeRecord, trusted_facts};
 use jiff::Timestamp;
 use pki::seal::SealKey;
 use run_reports::{RunReports, RunReportsConfig};
 use serde_json::{Map, Value as Json, json};
 use store::{Store, StoreConfig};
 use tempfile::TempDir;
+use tokio::runtime::Handle;
+
+/// Name of a node that exports resources, and whose facts are queried.
+const OTHER: &str = "other.test";
 
 /// Name of the node whose catalogs are requested.
 pub(crate) const NODE: &str = "node1.test";
@@ -32,6 +36,7 @@ pub(crate) struct Site {
     classifier: Classifier,
     inventory: Inventory,
     run_reports: RunReports,
+    exports: EmbeddedExports,
     pub(crate) store: Store,
     pub(crate) agents: AgentCatalogs,
     group: GroupId,
@@ -88,9 +93,12 @@ impl Site {
                 created.group.unwrap().id
             }
         };
+        let seal = SealKey::open_or_create(&path.join("seal.key")).unwrap();
+        let exports = EmbeddedExports::new(store.clone(), Arc::new(seal), Handle::current());
+        let others = (&inventory, &exports);
         let mut site = Self {
-            agents: memory_engine(sources(path, &code, &classifier, &inventory, &run_reports))
-                .await,
+            agents: memory_engine(sources(path, &code, &classifier, others, &run_reports)).await,
+            exports,
             directory,
             _temporary: None,
             code,
@@ -156,9 +164,43 @@ impl Site {
             path,
             code,
             &self.classifier,
-            &self.inventory,
+            (&self.inventory, &self.exports),
             &self.run_reports,
         )
+    }
+
+    /// Another node exports resources with this value: a plain one, and a secret one.
+    pub(crate) async fn export(&self, value: &str) {
+        let resource = |title: &str, tag: &str| {
+            json!({"type": "Notify", "title": title, "tags": ["notify", tag], "exported": true,
+                "parameters": {"message": value}, "sensitive_parameters": ["message"]})
+        };
+        let resources = match value {
+            "0" => Vec::new(),
+            _ => vec![resource("of web", "web"), resource("of db", "db")],
+        };
+        self.other_node("web").await;
+        let turn = self.exports.begin(OTHER);
+        let keeping = self
+            .exports
+            .keep_exports(turn, "production", None, &resources);
+        keeping.await.unwrap();
+    }
+
+    /// Another node has this fact `role`.
+    pub(crate) async fn other_node(&self, role: &str) {
+        let certname = OTHER.parse().unwrap();
+        let facts = json!({"role": role});
+        let record = NodeRecord {
+            facts: Arc::new(facts.as_object().unwrap().clone()),
+            trusted: Arc::new(trusted_facts(&certname, BTreeMap::new())),
+            environment: None,
+            timestamp: Timestamp::now(),
+        };
+        self.inventory
+            .record_facts(&certname, record)
+            .await
+            .unwrap();
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
@@ -215,22 +257,31 @@ fn sources(
     path: &Path,
     code: &Arc<EnvironmentDir>,
     classifier: &Classifier,
-    inventory: &Inventory,
+    (inventory, exports): (&Inventory, &EmbeddedExports),
     run_reports: &RunReports,
 ) -> AgentCatalogSources {
     AgentCatalogSources {
-        catalogs: engine(path, code, classifier),
+        catalogs: engine(path, code, classifier, (inventory, exports)),
         inventory: inventory.clone(),
         run_reports: run_reports.clone(),
         code: code.clone(),
     }
 }
 
-fn engine(path: &Path, code: &Arc<EnvironmentDir>, classifier: &Classifier) -> Catalogs {
+fn engine(
+    path: &Path,
+    code: &Arc<EnvironmentDir>,
+    classifier: &Classifier,
+    (inventory, exports): (&Inventory, &EmbeddedExports),
+) -> Catalogs {
+    let queries = InventoryQueries::new(inventory.clone(), Handle::current());
     let settings = CatalogSettings {
         codedir: path.to_owned(),
         base_modules: vec![path.join("modules")],
         hiera_config: path.join("hiera.yaml"),
+        exports: Some(Arc::new(exports.clone())),
+        kept_exports: Some(exports.clone()),
+        puppetdb_queries: Some(Arc::new(queries)),
         ..CatalogSettings::default()
     };
     Catalogs::new(settings, code.clone(), classifier.clone())

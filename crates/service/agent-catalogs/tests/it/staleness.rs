@@ -17,6 +17,10 @@ enum Change {
     GlobalData(usize),
     /// A class in a module that all environments share.
     SharedModule(usize),
+    /// Resources that another node exports.
+    Exports(usize),
+    /// A fact of another node.
+    OtherNode(usize),
     /// The server ends and starts again.
     Restart,
     Nothing,
@@ -45,7 +49,7 @@ const FACTS: [(&str, &[&str]); 7] = [
 ];
 
 /// Manifests that read facts in every way that code has.
-const MANIFESTS: [&str; 8] = [
+const MANIFESTS: [&str; 12] = [
     "notify { \"${facts['os']['family']}\": }",
     "notify { \"${facts.get('os.family', 'none')} ${facts['role']}\": }",
     "$role_name = getvar('facts.role', 'none') notify { \"${role_name} ${facts.dig('os', 'family')}\": }",
@@ -54,6 +58,11 @@ const MANIFESTS: [&str; 8] = [
     "notify { \"${fqdn_rand(1000)} ${trusted['extensions']['pp_role']} ${of_group}\": }",
     "notify { \"${lookup('of_data', {'default_value' => 'none'})} ${lookup('outside', {'default_value' => 'none'})}\": }",
     "include shared notify { \"${facts.length} ${inline_template('<%= @with_dash %> <%= @role %>')}\": }",
+    "Notify <<| tag == 'web' |>>",
+    "Notify <<| title != \"of ${facts['role']}\" and tag != 'none' |>> @@notify { 'own': message => $facts['role'] }",
+    "notify { String(puppetdb_query('inventory[certname] { facts.role = \"web\" }')): }",
+    "$rows = puppetdb_query(\"facts[value] { name = 'role' and certname = 'other.test' }\") \
+     notify { \"${rows} ${facts['role']}\": }",
 ];
 
 const HIERA: &str = r#"
@@ -71,6 +80,8 @@ fn change() -> impl Strategy<Value = Change> {
         1 => (0..3_usize).prop_map(Change::Extension),
         1 => (0..3_usize).prop_map(Change::GlobalData),
         1 => (0..3_usize).prop_map(Change::SharedModule),
+        2 => (0..3_usize).prop_map(Change::Exports),
+        2 => (0..3_usize).prop_map(Change::OtherNode),
         2 => Just(Change::Restart),
         2 => Just(Change::Nothing),
     ]
@@ -118,6 +129,8 @@ async fn apply(site: &mut Site, node: &mut NodeState, change: &Change) {
             let class = format!("class shared {{ notify {{ 'shared {value}': }} }}");
             site.write("modules/shared/manifests/init.pp", &class);
         }
+        Change::Exports(value) => site.export(&value.to_string()).await,
+        Change::OtherNode(value) => site.other_node(["web", "db", "mail"][value]).await,
         Change::Restart => site.restart("build").await,
         Change::Nothing => {}
     }
@@ -149,7 +162,7 @@ async fn outcome(node: &NodeState, agents: &agent_catalogs::AgentCatalogs) -> Re
 fn no_catalog_is_stale_whatever_changes() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let config = ProptestConfig {
-        cases: 48,
+        cases: 64,
         failure_persistence: None,
         ..ProptestConfig::default()
     };
@@ -174,7 +187,7 @@ async fn facts_that_are_not_read_compile_nothing() {
     let (site, mut node) = start().await;
     // files that have just changed outside of the version are read again each time
     tokio::time::sleep(2 * catalogs::defaults::OUTSIDE_FILE_SETTLED).await;
-    for manifest in [0, 1, 2, 3, 6] {
+    for manifest in [0, 1, 2, 3, 6, 8, 9, 11] {
         deploy(&site, manifest);
         let first = node.catalog(&site.agents).await.unwrap();
         assert!(first.compile_time.is_some(), "{manifest}");
@@ -191,6 +204,30 @@ async fn facts_that_are_not_read_compile_nothing() {
     node.facts["uptime"] = json!(20);
     let again = node.catalog(&site.agents).await.unwrap();
     assert!(again.compile_time.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_compiles_only_if_its_result_has_changed() {
+    let (site, node) = start().await;
+    tokio::time::sleep(2 * catalogs::defaults::OUTSIDE_FILE_SETTLED).await;
+    let is_compiled = async || {
+        let catalog = node.catalog(&site.agents).await.unwrap();
+        catalog.compile_time.is_some()
+    };
+    site.export("1").await;
+    deploy(&site, 8);
+    assert!(is_compiled().await);
+    assert!(!is_compiled().await);
+    site.export("2").await;
+    assert!(is_compiled().await, "an exported secret has changed");
+    assert!(!is_compiled().await);
+    deploy(&site, 11);
+    assert!(is_compiled().await);
+    site.export("1").await;
+    assert!(!is_compiled().await, "it collects nothing");
+    site.other_node("db").await;
+    assert!(is_compiled().await);
+    assert!(!is_compiled().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

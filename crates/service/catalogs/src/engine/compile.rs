@@ -78,7 +78,7 @@ pub struct KeptCatalog {
 }
 
 /// Interrupts a compilation whose request ended.
-struct InterruptOnDrop(Arc<CompileInterrupt>);
+pub(super) struct InterruptOnDrop(pub(super) Arc<CompileInterrupt>);
 
 impl Drop for InterruptOnDrop {
     fn drop(&mut self) {

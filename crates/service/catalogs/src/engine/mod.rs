@@ -14,6 +14,7 @@ mod error;
 mod impact;
 mod node_data;
 mod plan_places;
+mod query_check;
 mod queue;
 mod slots;
 
@@ -30,6 +31,7 @@ use pcore::Hash;
 use pcp::Certname;
 use ruby_workers::{HiddenPaths, RubyWorkers};
 use serde_json::{Map, Value as Json};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -40,7 +42,7 @@ use self::slots::CompileSlots;
 use crate::defaults::{
     COMPILE_TIME_MAX, COMPILES_WAITING_EACH_MAX, COMPILES_WAITING_MAX,
     COMPILES_WAITING_OF_CALLER_MAX, FACTS_WAITING_BYTES_MAX, FACTS_WAITING_BYTES_OF_CALLER_MAX,
-    OPEN_VERSIONS_MAX, PLAN_COMPILES_PER_SLOT,
+    OPEN_VERSIONS_MAX, PLAN_COMPILES_PER_SLOT, QUERY_CHECKS_MAX,
 };
 use crate::environment::{CompilerOptions, EnvironmentOnDisk, OutsideFiles, module_directories};
 use crate::exports::EmbeddedExports;
@@ -52,6 +54,7 @@ pub use self::environment_cache::OpenEnvironment;
 pub use self::error::CatalogError;
 pub use self::impact::{CodeImpactRequest, ImpactVersion, NodeImpact};
 pub use self::node_data::{CatalogNode, NodeInputs};
+pub use self::query_check::QueryChange;
 pub use self::queue::{CompileCaller, CompileOrigin, CompilePriority, CompileQueueFull};
 
 /// Settings of the engine.
@@ -134,6 +137,8 @@ struct CatalogsInner {
     /// compilation here.
     puppetserver_slots: CompileSlots,
     plan_places: PlanPlaces,
+    /// Permits to run the queries of kept catalogs again.
+    query_checks: Arc<Semaphore>,
     compilations: TaskTracker,
     stopping: CancellationToken,
 }
@@ -183,6 +188,7 @@ impl Catalogs {
                 slots: CompileSlots::new(bounds),
                 puppetserver_slots: CompileSlots::new(bounds),
                 plan_places: PlanPlaces::new(plan_places),
+                query_checks: Arc::new(Semaphore::new(QUERY_CHECKS_MAX)),
                 compilations: TaskTracker::new(),
                 stopping: CancellationToken::new(),
             }),

@@ -10,7 +10,8 @@ use super::child::ChildProcess;
 use super::layout::QuickstartLayout;
 use super::print_step;
 
-const NAMES: [&str; 3] = ["anna.quickstart", "ben.quickstart", "carla.quickstart"];
+/// Certnames of the agents.
+pub(super) const NAMES: [&str; 3] = ["anna.quickstart", "ben.quickstart", "carla.quickstart"];
 
 /// Path of `tutti-agent`, which is installed beside `tutti`. Under `cargo run` only `tutti` was
 /// built, so the agent is built now.
@@ -58,25 +59,41 @@ async fn build(cargo: &OsString, own: &Path) -> Result<()> {
 pub(super) async fn start(place: &QuickstartLayout, program: &Path) -> Result<Vec<ChildProcess>> {
     let mut agents = Vec::new();
     for name in NAMES {
-        let home = place.root.join("agents").join(name);
-        for directory in ["spool", "tasks-cache", "modules", "modules.d"] {
-            let directory = home.join(directory);
-            std::fs::create_dir_all(&directory)
-                .with_context(|| format!("cannot make {}", directory.display()))?;
-        }
+        let home = home(place, name);
         bootstrap(place, program, name, &home).await?;
-        let config = home.join("pxp-agent.conf");
-        std::fs::write(&config, agent_config(place, name, &home))?;
-        let command = [
-            program.into(),
-            "--config-file".into(),
-            config.into(),
-            "--foreground".into(),
-        ];
-        agents.push(ChildProcess::start(name, &command, &home.join("agent.log")).await?);
+        agents.push(start_agent(place, program, name, &home.join("ssl")).await?);
         print_step(&format!("agent {name}"), "certificate signed, connected");
     }
     Ok(agents)
+}
+
+/// The directory of an agent.
+pub(super) fn home(place: &QuickstartLayout, name: &str) -> PathBuf {
+    place.root.join("agents").join(name)
+}
+
+/// Starts an agent with the certificate in a directory that has the layout of Puppet's `ssldir`.
+pub(super) async fn start_agent(
+    place: &QuickstartLayout,
+    program: &Path,
+    name: &str,
+    ssl: &Path,
+) -> Result<ChildProcess> {
+    let home = home(place, name);
+    for directory in ["spool", "tasks-cache", "modules", "modules.d"] {
+        let directory = home.join(directory);
+        std::fs::create_dir_all(&directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
+    }
+    let config = home.join("pxp-agent.conf");
+    std::fs::write(&config, agent_config(place, name, &home, ssl))?;
+    let command = [
+        program.into(),
+        "--config-file".into(),
+        config.into(),
+        "--foreground".into(),
+    ];
+    ChildProcess::start(name, &command, &home.join("agent.log")).await
 }
 
 async fn bootstrap(
@@ -104,17 +121,17 @@ async fn bootstrap(
     Ok(())
 }
 
-fn agent_config(place: &QuickstartLayout, name: &str, home: &Path) -> String {
-    let home = home.display();
+fn agent_config(place: &QuickstartLayout, name: &str, home: &Path, ssl: &Path) -> String {
+    let (home, ssl) = (home.display(), ssl.display());
     let (broker, puppet_api) = (place.ports.broker, place.ports.puppet_api);
     format!(
         "broker-ws-uris : [\"wss://localhost:{broker}/pcp2/\"]\n\
          pcp-version : \"2\"\n\
          primary-uris : [\"https://localhost:{puppet_api}\"]\n\
-         ssl-ca-cert : \"{home}/ssl/certs/ca.pem\"\n\
-         ssl-cert : \"{home}/ssl/certs/{name}.pem\"\n\
-         ssl-key : \"{home}/ssl/private_keys/{name}.pem\"\n\
-         ssl-crl : \"{home}/ssl/crl.pem\"\n\
+         ssl-ca-cert : \"{ssl}/certs/ca.pem\"\n\
+         ssl-cert : \"{ssl}/certs/{name}.pem\"\n\
+         ssl-key : \"{ssl}/private_keys/{name}.pem\"\n\
+         ssl-crl : \"{ssl}/crl.pem\"\n\
          spool-dir : \"{home}/spool\"\n\
          task-cache-dir : \"{home}/tasks-cache\"\n\
          modules-dir : \"{home}/modules\"\n\

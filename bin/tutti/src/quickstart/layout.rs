@@ -26,8 +26,9 @@ pub(super) struct QuickstartPorts {
 // === impl QuickstartLayout ===
 
 impl QuickstartLayout {
-    /// Creates the directory, the code and the server's configuration.
-    pub(super) fn create(directory: Option<&Path>) -> Result<Self> {
+    /// Creates the directory, the code and the server's configuration. Code that is `deployed` comes from a control
+    /// repository, so no environment is created.
+    pub(super) fn create(directory: Option<&Path>, deployed: bool) -> Result<Self> {
         let root = match directory {
             Some(directory) => empty_directory(directory)?,
             None => tempfile::Builder::new()
@@ -41,9 +42,13 @@ impl QuickstartLayout {
             ports: QuickstartPorts::find_free()?,
             tutti: std::env::current_exe()?.into(),
         };
-        let environment = place.root.join("code/environments/production");
-        std::fs::create_dir_all(environment.join("modules"))?;
-        std::fs::write(place.config(), place.server_config())?;
+        let environments = place.root.join("code/environments");
+        let code = match deployed {
+            true => environments,
+            false => environments.join("production/modules"),
+        };
+        std::fs::create_dir_all(code)?;
+        std::fs::write(place.config(), place.server_config(deployed))?;
         Ok(place)
     }
 
@@ -97,19 +102,23 @@ impl QuickstartLayout {
         command
     }
 
-    fn server_config(&self) -> String {
+    fn server_config(&self, deployed: bool) -> String {
         let QuickstartPorts {
             api,
             broker,
             puppet_api,
         } = self.ports;
+        let deployments = match deployed {
+            true => "directory = \"versions\"\nr10k_config = \"r10k.yaml\"\n",
+            false => "",
+        };
         format!(
             "certname = \"localhost\"\n\
              data_dir = \"data\"\n\n\
              [api]\nlisten = \"127.0.0.1:{api}\"\n\n\
              [broker]\nlisten = \"127.0.0.1:{broker}\"\n\n\
              [puppet_api]\nlisten = \"127.0.0.1:{puppet_api}\"\n\n\
-             [code]\ncodedir = \"code\"\n\n\
+             [code]\ncodedir = \"code\"\n{deployments}\n\
              # Fit for a first look only: every request under these names is signed.\n\
              [ca]\nautosign = [\"*.quickstart\"]\n"
         )

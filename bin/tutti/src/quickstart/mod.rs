@@ -9,6 +9,7 @@
 mod agents;
 mod child;
 mod layout;
+mod puppet;
 mod tour;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use child::ChildProcess;
 use layout::QuickstartLayout;
+use puppet::PuppetSession;
 
 /// Start a server, a broker, a CA and three agents here, and run tasks on them
 #[derive(Debug, clap::Args)]
@@ -26,6 +28,9 @@ pub(crate) struct Options {
     /// Directory of the installation [default: a new directory below the temporary one]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
+    /// Serve catalogs, and run the installed `puppet agent` as three nodes, instead of tasks
+    #[arg(long)]
+    puppet: bool,
     /// Keep it running at the end, until Ctrl-C
     #[arg(long)]
     keep: bool,
@@ -74,18 +79,35 @@ struct QuickstartProcesses {
 }
 
 async fn run_session(options: &Options) -> Result<QuickstartProcesses> {
+    let puppet = match options.puppet {
+        true => Some(puppet::find_programs().await?),
+        false => None,
+    };
     let agent = agents::program().await?;
-    let place = QuickstartLayout::create(options.directory.as_deref())?;
+    let place = QuickstartLayout::create(options.directory.as_deref(), options.puppet)?;
     cli::say!(
         "{} {}\n",
         "Tutti quickstart in".bold(),
         place.root.display()
     );
+    let puppet = match puppet {
+        Some(installed) => Some(PuppetSession::prepare(&place, installed).await?),
+        None => None,
+    };
     let server = start_server(&place).await?;
-    let agents = agents::start(&place, &agent).await?;
-    login(&place).await?;
-    tour::run(&place, agents.len()).await?;
-    tour::print_next_steps(&place, options.keep);
+    let agents = match puppet {
+        Some(session) => {
+            login(&place).await?;
+            session.run(&place, &agent, options.keep).await?
+        }
+        None => {
+            let agents = agents::start(&place, &agent).await?;
+            login(&place).await?;
+            tour::run(&place, agents.len()).await?;
+            tour::print_next_steps(&place, options.keep);
+            agents
+        }
+    };
     Ok(QuickstartProcesses { server, agents })
 }
 

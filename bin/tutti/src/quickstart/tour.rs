@@ -63,11 +63,7 @@ const fn command_without_program(arguments: &'static [&'static str]) -> TourComm
 pub(super) async fn run(place: &QuickstartLayout, agents: usize) -> Result<()> {
     cli::say!("\n{agents} agents are connected. Commands to try, with their output:");
     for TourCommand { arguments, needs } in COMMANDS {
-        cli::say!(
-            "\n{} {}",
-            "$".dimmed(),
-            quote_command_line(arguments).bold()
-        );
+        print_command(&quote_command_line(arguments));
         if let Some(program) = needs.filter(|program| !is_installed(program)) {
             cli::say!(
                 "{} this task is written for {program}, which is not on this machine; install it \
@@ -76,18 +72,35 @@ pub(super) async fn run(place: &QuickstartLayout, agents: usize) -> Result<()> {
             );
             continue;
         }
-        let status = place
-            .client()
-            .args(arguments)
-            .status()
-            .await
-            .context("cannot start the client")?;
-        ensure!(
-            status.success(),
-            "that should have worked; the logs are in {}",
-            place.root.display()
-        );
+        run_client(place, arguments).await?;
     }
+    Ok(())
+}
+
+/// Prints a command of the client as the user would type it, and runs it.
+pub(super) async fn show_client(place: &QuickstartLayout, arguments: &[&str]) -> Result<()> {
+    print_command(&quote_command_line(arguments));
+    run_client(place, arguments).await
+}
+
+/// Prints a command line before its output.
+pub(super) fn print_command(line: &str) {
+    cli::say!("\n{} {}", "$".dimmed(), line.bold());
+}
+
+async fn run_client(place: &QuickstartLayout, arguments: &[&str]) -> Result<()> {
+    let status = place
+        .client()
+        .args(arguments)
+        .kill_on_drop(true)
+        .status()
+        .await
+        .context("cannot start the client")?;
+    ensure!(
+        status.success(),
+        "that should have worked; the logs are in {}",
+        place.root.display()
+    );
     Ok(())
 }
 

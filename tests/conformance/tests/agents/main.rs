@@ -1,6 +1,7 @@
 //! Real agents that are configured by this server alone.
 #![cfg(test)]
 
+mod quickstart;
 mod site;
 
 use testkit::peers::puppet_agent::PUPPET;

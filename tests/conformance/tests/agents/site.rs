@@ -20,10 +20,7 @@ pub(crate) struct AgentSite {
 
 impl AgentSite {
     pub(crate) async fn start(configuration: &str) -> Self {
-        let test = std::env::current_exe().unwrap();
-        let programs = test.parent().unwrap().parent().unwrap().join("tutti");
-        let programs = Programs::beside(programs).unwrap();
-        let installation = Installation::new(programs, configuration).unwrap();
+        let installation = Installation::new(programs(), configuration).unwrap();
         let server = installation.server().start().await.unwrap();
         Self {
             installation,
@@ -100,6 +97,13 @@ impl AgentSite {
     pub(crate) fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.target().join(path)).unwrap()
     }
+}
+
+/// The programs that Cargo built beside this test program.
+pub(crate) fn programs() -> Programs {
+    let test = std::env::current_exe().unwrap();
+    let built = test.parent().unwrap().parent().unwrap();
+    Programs::beside(built.join("tutti")).unwrap()
 }
 
 pub(crate) fn write(path: &Path, text: &str) {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`service`] | a real program as a child process: started, awaited until ready, killed |
 //! | [`installation`] | server, brokers and agents of an installation on loopback |
+//! | [`control_repository`] | a control repository, from which an installation deploys code |
 //! | [`client`] | a client of the API that continues over restarts of the server |
 //! | [`fleet`] | simulated agents over real sockets, tens of thousands, with faults |
 //! | [`fairness`] | the latency of honest clients with and without an attack |
@@ -23,6 +24,7 @@
 
 pub mod booted_machine;
 pub mod client;
+pub mod control_repository;
 pub mod door;
 pub mod engine;
 pub mod fairness;

@@ -5,6 +5,7 @@ use std::process::Output;
 
 use serde_json::json;
 use testkit::client::Client;
+use testkit::control_repository::ControlRepository;
 use testkit::installation::{Installation, Programs};
 use testkit::peers::PuppetAgent;
 use testkit::service::Service;
@@ -21,6 +22,17 @@ pub(crate) struct AgentSite {
 impl AgentSite {
     pub(crate) async fn start(configuration: &str) -> Self {
         let installation = Installation::new(programs(), configuration).unwrap();
+        Self::of(installation).await
+    }
+
+    /// A server that deploys code from a control repository.
+    pub(crate) async fn with_control_repository() -> (Self, ControlRepository) {
+        let installation = Installation::new(programs(), "").unwrap();
+        let control = ControlRepository::create(&installation).unwrap();
+        (Self::of(installation).await, control)
+    }
+
+    async fn of(installation: Installation) -> Self {
         let server = installation.server().start().await.unwrap();
         Self {
             installation,

@@ -221,10 +221,7 @@ impl AgentCatalogs {
         let certname = &request.agent.certname;
         // first, because it stands for the age of all that is read
         let kept = self.inner.catalogs.begin_catalog(certname);
-        let facts = self.facts_of_request(&request).await?;
-        let node = self.node_of_this_server(&request, facts)?;
-        let environment = node.group_environment().unwrap_or(&request.environment);
-        let environment = environment.clone();
+        let (node, environment) = self.classify_request(&request).await?;
         if request.checks_environment && environment != request.environment {
             return Ok(empty_catalog(certname, environment));
         }
@@ -328,6 +325,18 @@ impl AgentCatalogs {
             form: request.form,
             static_files: request.static_files,
         }
+    }
+
+    /// The node of a request, and the environment that it belongs to.
+    pub(crate) async fn classify_request(
+        &self,
+        request: &AgentCatalogRequest,
+    ) -> Result<(CatalogNode, EnvironmentName), AgentCatalogError> {
+        let facts = self.facts_of_request(request).await?;
+        let node = self.node_of_this_server(request, facts)?;
+        let environment = node.group_environment().unwrap_or(&request.environment);
+        let environment = environment.clone();
+        Ok((node, environment))
     }
 
     /// The facts of a request, which are recorded, or those that are known.

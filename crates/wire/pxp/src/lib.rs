@@ -18,6 +18,6 @@ pub mod types;
 pub use body::{
     OutputPiece, ProcessStream, PxpBodyError, PxpMessageBody, PxpRequest, PxpResponse, RpcError,
 };
-pub use catalog_check::{CatalogCheck, CatalogCheckAnswer, catalog_check_path};
 pub use capabilities::{AgentCapabilities, CAPABILITIES_HEADER, CapabilitiesError};
+pub use catalog_check::{CatalogCheck, CatalogCheckAnswer, catalog_check_path};
 pub use transaction_id::{TransactionId, TransactionIdError};

@@ -4,11 +4,13 @@
 //! GET, POST /puppet/v3/catalog/{certname}   module [catalog]
 //! GET       /puppet/v3/node/{certname}      module [node]
 //! GET       /puppet/v3/static_file_content  module [static_content]
+//! POST      /tutti/v1/catalogs/{certname}/check   module [catalog_check]
 //! ```
 //!
 //! Invariant: a node gets only its own catalog and its own data, whatever the request says.
 
 mod catalog;
+mod catalog_check;
 mod catalog_form;
 mod node;
 mod static_content;
@@ -17,7 +19,7 @@ use std::sync::Arc;
 
 use agent_catalogs::{AgentCatalogs, AgentIdentity};
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 use environments::CodeReader;
 
 use crate::failure::PuppetApiFailure;
@@ -60,6 +62,10 @@ pub(crate) fn router(
         .route(
             "/puppet/v3/static_file_content/{*path}",
             get(static_content::get),
+        )
+        .route(
+            "/tutti/v1/catalogs/{certname}/check",
+            post(catalog_check::post),
         )
         .with_state(AgentServerState {
             agents,

@@ -315,3 +315,77 @@ async fn a_run_of_a_job_gets_the_version_that_its_job_names() {
     assert!(!catalog("web1", Some("7")).await.0);
     assert_eq!(node.get(path).await.1, "new");
 }
+
+#[tokio::test]
+async fn a_node_learns_whether_its_last_catalog_is_current() {
+    let site = Site::with_agents().await;
+    let files = |title| [("manifests/site.pp", title)];
+    site.deploy_version('a', &files("notify { \"${facts['kernel']}\": }"));
+    let node = site.node("web1");
+    let (_, body) = post(&node, "web1", form("production", &facts_of("web1"))).await;
+    let catalog: Value = serde_json::from_str(&body).unwrap();
+    let uuid = catalog["catalog_uuid"].as_str().unwrap();
+    let check = |client: &Client, certname: &str, question: Value| {
+        let path = format!("/tutti/v1/catalogs/{certname}/check");
+        let request = client
+            .request(Method::POST, &path)
+            .body(question.to_string());
+        async move {
+            let response = request.send().await.unwrap();
+            let status = response.status();
+            let text = response.text().await.unwrap();
+            (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+        }
+    };
+    let question = |uuid: &str| json!({"environment": "production", "catalog_uuid": uuid});
+    let current = (StatusCode::OK, json!({"current": true}));
+    assert_eq!(check(&node, "web1", question(uuid)).await, current);
+    let (status, answer) = check(&node, "web1", question("another")).await;
+    assert_eq!(
+        (status, &answer["current"]),
+        (StatusCode::OK, &json!(false))
+    );
+
+    for (client, certname) in [
+        (&node, "web2"),
+        (&site.nobody(), "web1"),
+        (&site.administrator(), "web1"),
+    ] {
+        assert_eq!(
+            check(client, certname, question(uuid)).await.0,
+            StatusCode::FORBIDDEN
+        );
+    }
+    for bad in [
+        json!({}),
+        json!([]),
+        json!({"environment": "..", "catalog_uuid": uuid}),
+        json!({"environment": "production", "catalog_uuid": uuid, "more": 1}),
+        json!({"environment": "production", "catalog_uuid": 1}),
+        json!("x".repeat(4_000_000)),
+    ] {
+        let status = check(&node, "web1", bad).await.0;
+        assert!(status.is_client_error(), "{status}");
+    }
+    let reason = |answer: (StatusCode, Value)| answer.1["reason"].as_str().unwrap().to_owned();
+    let elsewhere = json!({"environment": "other", "catalog_uuid": uuid});
+    assert_eq!(
+        check(&node, "web1", elsewhere).await.0,
+        StatusCode::NOT_FOUND
+    );
+
+    // other facts
+    let other_facts = json!({"name": "web1", "values": {"kernel": "other"}}).to_string();
+    let request = node
+        .request(Method::PUT, "/puppet/v3/facts/web1?environment=production")
+        .header("content-type", "application/json")
+        .body(other_facts);
+    let status = request.send().await.unwrap().status();
+    assert_eq!(status, StatusCode::OK);
+    let answer = check(&node, "web1", question(uuid)).await;
+    assert_eq!(reason(answer), "facts have changed");
+
+    site.deploy_version('b', &files("notify { 'b': }"));
+    let answer = check(&node, "web1", question(uuid)).await;
+    assert_eq!(reason(answer), "another version of the code is live");
+}

@@ -1,0 +1,46 @@
+//! `POST /tutti/v1/catalogs/{certname}/check`: whether the last catalog of the caller is still the right one.
+//!
+//! Agents of Tutti ask it before they start Puppet. Invariant: a node learns nothing about another one.
+
+use agent_catalogs::CatalogState;
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use environments::EnvironmentNameError;
+use error_causes::chain;
+use pxp::{CatalogCheck, CatalogCheckAnswer};
+
+use super::catalog::catalog_failure;
+use super::{AgentServerState, identify};
+use crate::failure::PuppetApiFailure;
+use crate::peer::PuppetApiCaller;
+
+pub(super) async fn post(
+    State(server): State<AgentServerState>,
+    Path(certname): Path<String>,
+    caller: PuppetApiCaller,
+    body: Bytes,
+) -> Result<Json<CatalogCheckAnswer>, PuppetApiFailure> {
+    let agent = identify(&caller, &certname)?;
+    let question: CatalogCheck = decode_errors::json::object_from_slice(&body)
+        .map_err(|error| PuppetApiFailure::bad_request(error.to_string()))?;
+    let environment = question.environment.parse();
+    let environment = environment
+        .map_err(|error: EnvironmentNameError| PuppetApiFailure::bad_request(error.to_string()))?;
+    let catalogs = &server.agents.catalogs;
+    let checking = catalogs.check_catalog(agent, environment, &question.catalog_uuid);
+    let state = Box::pin(checking).await.map_err(|error| {
+        tracing::warn!(certname, error = chain(&error), "a catalog is not compared");
+        catalog_failure(error)
+    })?;
+    Ok(Json(match state {
+        CatalogState::Current => CatalogCheckAnswer {
+            current: true,
+            reason: None,
+        },
+        CatalogState::Outdated { reason } => CatalogCheckAnswer {
+            current: false,
+            reason: Some(reason),
+        },
+    }))
+}

@@ -1,4 +1,4 @@
-//! A control repository from which an installation deploys `production`. Main type: [`ControlRepository`].
+//! A control repository from which an installation deploys environments. Main type: [`ControlRepository`].
 //!
 //! Invariant: a commit contains exactly the given files, and no configuration of a user takes part.
 
@@ -13,8 +13,8 @@ use serde_json::json;
 use crate::client::Client;
 use crate::installation::Installation;
 
-/// The branch, and the environment that is deployed from it.
-const BRANCH: &str = "production";
+/// The usual branch, and the environment that is deployed from it.
+pub const PRODUCTION: &str = "production";
 
 /// Ref of commits that are imported before the branch has them.
 const IMPORTED: &str = "refs/imported/commits";
@@ -22,12 +22,12 @@ const IMPORTED: &str = "refs/imported/commits";
 /// The files of a commit: paths below the repository, and texts.
 pub type CommittedFiles = Vec<(String, String)>;
 
-/// A bare git repository with the branch `production`.
+/// A bare git repository, each branch of which is an environment.
 #[derive(Clone, Debug)]
 pub struct ControlRepository {
     directory: PathBuf,
-    /// The link to the live version.
-    live: PathBuf,
+    /// The directory with the links to live versions.
+    environments: PathBuf,
 }
 
 // === impl ControlRepository ===
@@ -39,11 +39,12 @@ impl ControlRepository {
         let environments = installation.code_dir().join("environments");
         let repository = Self {
             directory: root.join("control.git"),
-            live: environments.join(BRANCH),
+            environments,
         };
         std::fs::create_dir(&repository.directory)?;
         repository.git(&["init", "--quiet", "--bare", "--template="])?;
-        let sources = json!({"main": {"remote": repository.directory, "basedir": environments}});
+        let source = json!({"remote": repository.directory, "basedir": repository.environments});
+        let sources = json!({ "main": source });
         let settings = json!({ "sources": sources }).to_string();
         std::fs::write(root.join("r10k.yaml"), settings)?;
         let config = root.join("tutti.toml");
@@ -58,7 +59,7 @@ impl ControlRepository {
         Ok(repository)
     }
 
-    /// Stores commits, one after the other, without moving the branch; returns their ids.
+    /// Stores commits, one after the other, without moving a branch; returns their ids.
     pub fn import(&self, commits: impl IntoIterator<Item = CommittedFiles>) -> Result<Vec<String>> {
         let mut stream = String::new();
         let mut count = 0_usize;
@@ -88,34 +89,35 @@ impl ControlRepository {
         Ok(ids)
     }
 
-    /// Moves the branch to a commit.
-    pub fn set_branch(&self, commit: &str) -> Result<()> {
-        self.git(&["update-ref", &format!("refs/heads/{BRANCH}"), commit])
+    /// Moves a branch to a commit.
+    pub fn set_branch(&self, branch: &str, commit: &str) -> Result<()> {
+        self.git(&["update-ref", &format!("refs/heads/{branch}"), commit])
     }
 
-    /// Stores a commit on the branch.
+    /// Stores a commit on the branch `production`.
     pub fn commit(&self, files: CommittedFiles) -> Result<()> {
         let ids = self.import([files])?;
-        self.set_branch(ids.first().context("nothing was imported")?)
+        self.set_branch(PRODUCTION, ids.first().context("nothing was imported")?)
     }
 
-    /// Lets the server deploy the branch, and waits until it is live; returns the code id.
-    pub async fn deploy(&self, client: &Client) -> Result<String> {
-        let body = json!({"environments": [BRANCH], "wait": true});
+    /// Lets the server deploy a branch, and waits until it is live; returns the code id.
+    pub async fn deploy(&self, client: &Client, branch: &str) -> Result<String> {
+        let body = json!({"environments": [branch], "wait": true});
         let outcome = client.post("/code-manager/v1/deploys", &body).await?;
         ensure!(outcome[0]["status"] == "complete", "{outcome:#}");
-        self.live_code_id()
+        self.live_code_id(branch)
     }
 
-    /// Code id of the live version.
-    pub fn live_code_id(&self) -> Result<String> {
-        let version = std::fs::read_link(&self.live)
-            .with_context(|| format!("{} is no link to a version", self.live.display()))?;
+    /// Code id of the live version of an environment.
+    pub fn live_code_id(&self, environment: &str) -> Result<String> {
+        let live = self.environments.join(environment);
+        let version = std::fs::read_link(&live)
+            .with_context(|| format!("{} is no link to a version", live.display()))?;
         let name = version.file_name().and_then(|name| name.to_str());
         let signature = name
-            .and_then(|name| name.strip_prefix(BRANCH)?.strip_prefix('_'))
+            .and_then(|name| name.strip_prefix(environment)?.strip_prefix('_'))
             .with_context(|| format!("{} is no version", version.display()))?;
-        Ok(format!("urn:puppet:code-id:1:{signature};{BRANCH}"))
+        Ok(format!("urn:puppet:code-id:1:{signature};{environment}"))
     }
 
     fn git(&self, arguments: &[&str]) -> Result<()> {

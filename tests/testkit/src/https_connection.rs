@@ -4,6 +4,7 @@
 //! are parsed, since the client shares the cores with the measured server.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
@@ -17,20 +18,34 @@ use tokio_rustls::client::TlsStream;
 use crate::loopback;
 
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
+/// The end of a body in chunks; its first line break ends the chunk before.
+const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 
 /// A kept connection to a server named `localhost`, for one request at a time.
 #[derive(Debug)]
 pub struct HttpsConnection {
     stream: TlsStream<TcpStream>,
+    /// The bytes of the last answer.
     buffer: Vec<u8>,
+    /// Place of the last answer's body.
+    body: Range<usize>,
 }
 
 /// The head of an answer.
 #[derive(Debug)]
 struct AnswerHead {
     status: u16,
-    /// Total size of head and body.
-    total_bytes: usize,
+    /// Size of the head, after which the body begins.
+    bytes: usize,
+    body: BodyLength,
+}
+
+/// The way in which an answer tells where it ends.
+#[derive(Debug)]
+enum BodyLength {
+    Bytes(usize),
+    /// The body ends with an empty chunk.
+    Chunked,
 }
 
 // === impl HttpsConnection ===
@@ -44,6 +59,7 @@ impl HttpsConnection {
         Ok(Self {
             stream,
             buffer: Vec::with_capacity(16 << 10),
+            body: 0..0,
         })
     }
 
@@ -65,11 +81,17 @@ impl HttpsConnection {
         loop {
             self.read_more().await?;
             if let Some(head) = answer_head(&self.buffer)?
-                && self.buffer.len() >= head.total_bytes
+                && let Some(end) = head.end(&self.buffer)
             {
+                self.body = head.bytes..end;
                 return Ok(head.status);
             }
         }
+    }
+
+    /// The body of the last answer as it was sent, with the sizes of its chunks if it has some.
+    pub fn body(&self) -> &[u8] {
+        self.buffer.get(self.body.clone()).unwrap_or_default()
     }
 
     /// Sends an upgrade request; returns the upgraded stream.
@@ -101,13 +123,38 @@ fn answer_head(answer: &[u8]) -> Result<Option<AnswerHead>> {
     };
     let text = std::str::from_utf8(&answer[..head])?;
     let status = text.strip_prefix("HTTP/1.1 ").and_then(|it| it.get(..3));
-    let length = text
-        .lines()
-        .filter_map(|line| line.split_once(": "))
-        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-        .with_context(|| format!("an answer without a length: {text}"))?;
+    let header = |wanted: &str| {
+        let headers = text.lines().filter_map(|line| line.split_once(": "));
+        let mut values = headers.filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        values.next().map(|(_, value)| value)
+    };
+    let body = match header("transfer-encoding") {
+        Some(coding) if coding.eq_ignore_ascii_case("chunked") => BodyLength::Chunked,
+        _ => {
+            let length = header("content-length");
+            let length = length.with_context(|| format!("an answer without a length: {text}"))?;
+            BodyLength::Bytes(length.parse()?)
+        }
+    };
     Ok(Some(AnswerHead {
         status: status.context("not an answer of HTTP/1.1")?.parse()?,
-        total_bytes: head + END_OF_HEAD.len() + length.1.parse::<usize>()?,
+        bytes: head + END_OF_HEAD.len(),
+        body,
     }))
+}
+
+// === impl AnswerHead ===
+
+impl AnswerHead {
+    /// Place of the end of the answer; `None` until it is complete.
+    fn end(&self, answer: &[u8]) -> Option<usize> {
+        match self.body {
+            BodyLength::Bytes(length) => {
+                let end = self.bytes + length;
+                (answer.len() >= end).then_some(end)
+            }
+            // No further request is sent before the answer is complete, so nothing follows the empty chunk.
+            BodyLength::Chunked => answer.ends_with(LAST_CHUNK).then_some(answer.len()),
+        }
+    }
 }

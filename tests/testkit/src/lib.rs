@@ -14,7 +14,9 @@
 //! | [`postgres`] | a private PostgreSQL server |
 //! | [`door`] | a proxy in front of it that cuts connections at a commit |
 //! | [`power_cut`] | a disk whose power is cut while processes use it |
+//! | [`release_traffic`] | requests of agents during deployments, each answer checked |
 //! | [`https_connection`], [`loopback`] | connections with a minimal client |
+//! | [`agent_requests`] | requests of Puppet agents for it |
 //! | [`booted_machine`] | machines with a real systemd, for installation tests |
 //! | [`typed_document`] | the commands of a document, to be typed on such machines |
 //! | [`machine`], [`figures`] | processor time, memory, the disk; percentiles |
@@ -22,6 +24,7 @@
 //!
 //! Invariant: nothing here outlives its handle, and no load leaves the loopback addresses.
 
+pub mod agent_requests;
 pub mod booted_machine;
 pub mod client;
 pub mod control_repository;
@@ -39,5 +42,6 @@ pub mod machine;
 pub mod peers;
 pub mod postgres;
 pub mod power_cut;
+pub mod release_traffic;
 pub mod service;
 pub mod typed_document;

@@ -25,6 +25,7 @@ mod oidc;
 mod plans;
 mod postgres;
 mod puppet_runs;
+mod release_traffic;
 mod restart;
 mod secrets;
 mod shim;

@@ -3,7 +3,7 @@
 use conformance::cli::{self, Said};
 use serde_json::Value;
 use testkit::client::Client;
-use testkit::control_repository::{CommittedFiles, ControlRepository};
+use testkit::control_repository::{CommittedFiles, ControlRepository, PRODUCTION};
 use testkit::peers::PuppetAgent;
 use testkit::peers::puppet_agent::PUPPET;
 use testkit::service::Service;
@@ -117,7 +117,7 @@ impl PinnedSite {
     /// Makes a release live; returns its code id.
     async fn deploy(&self, release: &str) -> String {
         self.control.commit(files(&self.site, release)).unwrap();
-        self.control.deploy(&self.client).await.unwrap()
+        self.control.deploy(&self.client, PRODUCTION).await.unwrap()
     }
 
     /// Runs Puppet on the node by a job with these options.
@@ -164,7 +164,7 @@ async fn a_job_gives_its_node_exactly_the_version_that_it_names() {
     let (status, printed) = outcome(&other.unwrap());
     assert_eq!(status, Some(2), "{printed}");
     assert_is_of(site, OTHER, "new", &printed);
-    assert_eq!(pinned.control.live_code_id().unwrap(), new);
+    assert_eq!(pinned.control.live_code_id(PRODUCTION).unwrap(), new);
 
     // a deployment does not change what the job named
     let newest = pinned.deploy("newest").await;

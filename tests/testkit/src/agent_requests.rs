@@ -1,0 +1,56 @@
+//! HTTP/1.1 requests of Puppet agents, as bytes for a [minimal client](crate::https_connection).
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// A GET request for a path with its query.
+#[must_use]
+pub fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n\r\n")
+}
+
+/// A request for the static catalog of a node. The answer may be compressed.
+#[must_use]
+pub fn catalog(certname: &str, environment: &str, facts: &Value) -> String {
+    let form = catalog_form(certname, environment, facts);
+    catalog_request(certname, environment, "Accept-Encoding: gzip\r\n", &form)
+}
+
+/// The same for an answer that is not compressed.
+#[must_use]
+pub fn catalog_as_text(certname: &str, environment: &str, facts: &Value) -> String {
+    let form = catalog_form(certname, environment, facts);
+    catalog_request(certname, environment, "", &form)
+}
+
+fn catalog_request(certname: &str, environment: &str, headers: &str, form: &str) -> String {
+    format!(
+        "POST /puppet/v3/catalog/{certname}?environment={environment} HTTP/1.1\r\nHost: localhost\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\n{headers}\
+         Accept: application/vnd.puppet.rich+json, application/json\r\nContent-Length: {}\r\n\r\n{form}",
+        form.len()
+    )
+}
+
+/// The form of the request, in which agents escape the facts twice.
+fn catalog_form(certname: &str, environment: &str, facts: &Value) -> String {
+    let facts = serde_json::json!({"name": certname, "values": facts}).to_string();
+    let facts = escape(&escape(&facts));
+    format!(
+        "environment={environment}&facts_format=application%2Fjson&facts={facts}&static_catalog=true\
+         &checksum_type=sha256"
+    )
+}
+
+/// Percent-encodes all but letters and digits.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() * 2);
+    for byte in text.bytes() {
+        match byte.is_ascii_alphanumeric() {
+            true => escaped.push(char::from(byte)),
+            false => drop(write!(escaped, "%{byte:02X}")),
+        }
+    }
+    escaped
+}

@@ -17,7 +17,7 @@ mod catalogs;
 pub(crate) struct Options {
     /// one-node, agent, fleet, api, puppet-server, lists, broker, store, scope, actions, audit, syntax, language,
     /// plans, catalogs or code; all of them if none is named.
-    /// Only by name: fairness (15 minutes); lists-postgres, if PostgreSQL is installed; puppet-run,
+    /// Only by name: fairness (15 minutes); release-traffic (10 minutes); lists-postgres, if PostgreSQL is installed; puppet-run,
     /// if the real Puppet peers are installed
     names: Vec<String>,
     /// Simulated agents in the large figures: 10,000, in those of fairness 2,000
@@ -39,7 +39,7 @@ const WHOLE: [&str; 6] = [
 ];
 
 /// Benchmarks that run only when they are named.
-const ON_DEMAND: [&str; 2] = ["fairness", "lists-postgres"];
+const ON_DEMAND: [&str; 3] = ["fairness", "lists-postgres", "release-traffic"];
 
 /// Default number of agents in the figure of the broker alone.
 const AGENTS: u32 = 10_000;
@@ -88,7 +88,15 @@ impl Options {
     pub(crate) fn smallest(is_full: bool) -> Self {
         let mut names = WHOLE.to_vec();
         names.extend([
-            "broker", "store", "scope", "actions", "audit", "plans", "language", "catalogs",
+            "broker",
+            "store",
+            "scope",
+            "actions",
+            "audit",
+            "plans",
+            "language",
+            "catalogs",
+            "release-traffic",
         ]);
         if is_full {
             names.extend(["syntax", "code", "lists-postgres"]);
@@ -168,6 +176,11 @@ fn measure_whole(
     let mut bench = run::program(&programs.directory.join("tutti-bench"));
     if let Some(agents) = options.agents {
         bench.args(["--agents", &agents.to_string()]);
+    }
+    if is_wanted("puppet-server")
+        && let Some([role, facts]) = catalogs::write_role()?
+    {
+        bench.arg("--role").arg(role).arg("--role-facts").arg(facts);
     }
     if programs.is_smallest {
         bench.arg("--smallest");

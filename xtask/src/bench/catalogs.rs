@@ -67,12 +67,39 @@ pub(super) fn measure(programs: &Programs) -> Result<()> {
         memory.arg(examples().join(FACTS));
         run::visible(memory.arg(ENVIRONMENT_VERSIONS))?;
     }
-    let scratch = run::root().join(SCRATCH);
-    apt::remove(&scratch)?;
+    let scratch = new_scratch()?;
     measure_role(programs, &examples().join("site"))?;
     measure_role(programs, &write_apache_site(&scratch)?)?;
     measure_classes(programs, &scratch)?;
     apt::remove(&scratch)
+}
+
+/// A role with apache for the benchmark of the Puppet server: a directory with its manifests and all of Debian's
+/// modules, and the facts of its nodes. `None` if the modules are not unpacked.
+pub(super) fn write_role() -> Result<Option<[PathBuf; 2]>> {
+    if !puppet_modules::directory().is_dir() {
+        return Ok(None);
+    }
+    let role = new_scratch()?.join("role");
+    let mut copy = Command::new("cp");
+    copy.arg("-rL").arg(puppet_modules::directory());
+    std::fs::create_dir(&role).with_context(|| format!("cannot create {}", role.display()))?;
+    run::visible(copy.arg(role.join("modules")))?;
+    mend_apache(&role.join("modules/apache"))?;
+    let mut copy = Command::new("cp");
+    copy.arg("-rL")
+        .arg(examples().join(APACHE_SITE).join("manifests"));
+    run::visible(copy.arg(&role))?;
+    Ok(Some([role, examples().join(FACTS)]))
+}
+
+/// An empty directory for the sites of the benchmark.
+fn new_scratch() -> Result<PathBuf> {
+    let scratch = run::root().join(SCRATCH);
+    apt::remove(&scratch)?;
+    std::fs::create_dir_all(&scratch)
+        .with_context(|| format!("cannot create {}", scratch.display()))?;
+    Ok(scratch)
 }
 
 /// A role, compiled again and again.
@@ -147,12 +174,16 @@ fn write_apache_site(scratch: &Path) -> Result<PathBuf> {
     copy.arg("-rL")
         .arg(puppet_modules::directory().join("apache"));
     run::visible(copy.arg(&module))?;
+    mend_apache(&module)?;
+    Ok(site)
+}
+
+/// Mends the refused file of a copy of the module.
+fn mend_apache(module: &Path) -> Result<()> {
     let path = module.join(REFUSED_FILE);
     let text = std::fs::read_to_string(&path)
         .with_context(|| format!("cannot read {}", path.display()))?;
-    std::fs::write(&path, mend(&text)?)
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(site)
+    std::fs::write(&path, mend(&text)?).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The text with another name in place of the second of the equal keys.

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use rustix::process::Pid;
 
 use super::debian_root::DebianRoot;
 use super::jvm;
@@ -17,6 +18,8 @@ use crate::service::Service;
 const JAR: &str = "/usr/share/puppetserver/puppetserver.jar";
 const SHIPPED: &str = "/etc/puppet/puppetserver";
 const HEAP_MIB: u32 = 768;
+/// Heap for a measurement, the default of Puppet's packages.
+const TUNED_HEAP_MIB: u32 = 2048;
 
 /// Path of the Java runtime among the packages of Debian 13.
 const JAVA_OF_DEBIAN13: &str = "/usr/lib/jvm/default-java/bin/java";
@@ -43,6 +46,9 @@ pub struct PuppetserverOptions {
     pub external_nodes: Option<PathBuf>,
     /// The commands for versioned code; `None` if the code has no versions.
     pub versioned: Option<Versioned>,
+    /// True to run it as in production, for a measurement: with environments in memory, two JRuby instances, and
+    /// both compilers of the JVM. Otherwise it is as light as tests need.
+    pub is_tuned: bool,
     /// Certnames that may ask for the catalogs of all nodes.
     pub catalog_certnames: Vec<String>,
     /// True if it learns its clients from the headers `X-Client-*`, as behind a proxy.
@@ -60,8 +66,10 @@ pub struct Versioned {
     pub certnames: Vec<String>,
 }
 
-/// Number of JRuby instances: two, so that one compilation continues while another begins.
+/// Number of JRuby instances: two, so that one compilation continues while another begins, and for a measurement one
+/// for each core.
 const INSTANCES_VERSIONED: u8 = 2;
+const TUNED_INSTANCES: u8 = 2;
 
 /// A puppetserver, which may be stopped.
 #[derive(Debug)]
@@ -73,6 +81,7 @@ pub struct Puppetserver {
     java: Vec<OsString>,
     /// The directory of its package's configuration.
     shipped: PathBuf,
+    is_tuned: bool,
 }
 
 // === impl PuppetserverRelease ===
@@ -83,6 +92,14 @@ impl PuppetserverRelease {
         match self {
             Self::Installed => None,
             Self::Debian13 => DebianRoot::obstacle(),
+        }
+    }
+
+    /// True if the packages of the release are on this machine.
+    pub fn is_unpacked(self) -> bool {
+        match self {
+            Self::Installed => Path::new(JAR).exists(),
+            Self::Debian13 => DebianRoot::puppetserver8().is_ok(),
         }
     }
 
@@ -120,9 +137,15 @@ impl Puppetserver {
             port: free_port()?,
             java,
             shipped,
+            is_tuned: options.is_tuned,
         };
         server.lay_out(installation, options)?;
         Ok(server)
+    }
+
+    /// Its process id; `None` while it is stopped.
+    pub fn pid(&self) -> Option<Pid> {
+        self.service.as_ref().map(Service::pid)
     }
 
     /// The port on localhost.
@@ -158,7 +181,10 @@ impl Puppetserver {
     /// Starts it, also after [`Self::stop`].
     pub async fn resume(&mut self) -> Result<()> {
         let restart = self.home.join("restart");
-        let mut arguments = jvm::options(HEAP_MIB);
+        let mut arguments = match self.is_tuned {
+            true => jvm::tuned_options(TUNED_HEAP_MIB),
+            false => jvm::options(HEAP_MIB),
+        };
         arguments.extend(
             [
                 "-Djruby.logger.class=com.puppetlabs.jruby_utils.jruby.Slf4jLogger",
@@ -242,6 +268,7 @@ impl Puppetserver {
                     versioned.code_id, versioned.code_content
                 ),
             ),
+            None if options.is_tuned => (TUNED_INSTANCES, String::new()),
             None => (1, String::new()),
         };
         let home = self.home.display();
@@ -275,6 +302,7 @@ impl Puppetserver {
         let puppet = self.home.join("puppet");
         let timeout = match options.versioned {
             Some(_) => "unlimited\nversioned_environment_dirs = true",
+            None if options.is_tuned => "unlimited",
             None => "0",
         };
         // Without the machine's own modules, whose facts every agent would fetch and run; those of

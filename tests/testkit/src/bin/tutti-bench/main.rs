@@ -13,6 +13,7 @@ mod fleet;
 mod lists;
 mod one_node;
 mod puppet_server;
+mod release_traffic;
 
 use std::path::PathBuf;
 
@@ -25,13 +26,14 @@ use testkit::machine;
 use testkit::postgres::Postgres;
 
 use crate::api::ApiSize;
-use crate::puppet_server::PuppetServerSize;
+use crate::puppet_server::{PuppetRole, PuppetServerSize};
+use crate::release_traffic::ReleaseTrafficSize;
 
 /// The figures to measure and their size.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Names of figures; if none is named: fleet, one-node, agent, api, puppet-server, lists; and lists-postgres
-    /// and fairness only by name
+    /// Names of figures; if none is named: fleet, one-node, agent, api, puppet-server, lists; and
+    /// lists-postgres, release-traffic and fairness only by name
     names: Vec<String>,
     /// Simulated agents: 10,000 in `fleet`, 2,000 in `fairness`
     #[arg(long)]
@@ -42,6 +44,12 @@ struct Options {
     /// Measure at the smallest size, to test that everything works
     #[arg(long)]
     smallest: bool,
+    /// Directory with the manifests of a role and the modules that it needs, for `puppet-server`
+    #[arg(long, value_name = "DIR", requires = "role_facts")]
+    role: Option<PathBuf>,
+    /// Facts of the role's nodes, as a JSON object
+    #[arg(long, value_name = "FILE", requires = "role")]
+    role_facts: Option<PathBuf>,
     /// The attacks of `fairness` to measure: those with this text in their names
     #[arg(long, value_name = "TEXT")]
     attack: Option<String>,
@@ -80,7 +88,16 @@ async fn main() -> Result<()> {
             true => PuppetServerSize::SMALLEST,
             false => PuppetServerSize::FULL,
         };
-        puppet_server::run(&Installation::new(programs.clone(), "")?, size).await?;
+        let role = PuppetRole::read(options.role, options.role_facts)?;
+        let installation = Installation::new(programs.clone(), "")?;
+        puppet_server::run(&installation, size, role.as_ref()).await?;
+    }
+    if options.names.iter().any(|name| name == "release-traffic") {
+        let size = match options.smallest {
+            true => ReleaseTrafficSize::SMALLEST,
+            false => ReleaseTrafficSize::FULL,
+        };
+        release_traffic::run(&Installation::new(programs.clone(), "")?, size).await?;
     }
     let filled = match options.smallest {
         true => lists::FILLED_SMALLEST,

@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result};
 use broker::{Broker, BrokerHandle};
 use environments::{BlobStore, CodeReader, EnvironmentDir};
 use fabric::Fabric;
+use file_bucket::FileBucket;
 use jobs::{BootClock, Jobs, JobsConfig};
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
@@ -109,6 +110,8 @@ struct CertificateIssuing {
     authority: Option<CertificateAuthority>,
     privileged_names: Arc<PrivilegedNames>,
     autosign: puppet_api::AutosignPolicy,
+    /// Lifetime of certificates that agents renew; `None` if none are renewed.
+    renewal: Option<Duration>,
 }
 
 // === impl CertificateIssuing ===
@@ -132,6 +135,7 @@ impl CertificateIssuing {
             authority,
             privileged_names,
             autosign,
+            renewal: config.ca.renewal_lifetime(),
         })
     }
 
@@ -145,7 +149,8 @@ impl CertificateIssuing {
             return Ok(None);
         };
         Ok(Some(api::ServerAuthority {
-            service: puppet_api::CaService::new(authority, self.autosign, audit)?,
+            service: puppet_api::CaService::new(authority, self.autosign, audit)?
+                .with_renewal(self.renewal),
             tls: Arc::clone(tls),
             revocation_wait: api::defaults::REVOCATION_WAIT,
         }))
@@ -159,6 +164,7 @@ struct ServerEngines {
     blobs: BlobStore,
     agent_catalogs: AgentCatalogs,
     pinned_versions: environments::PinnedVersions,
+    file_bucket: FileBucket,
     recheck: external_directories::RemoteUserCheck,
     ssh: ssh::SshRunner,
 }
@@ -171,6 +177,7 @@ impl ServerEngines {
         let store = Store::open(&config.store_config()).await?;
         let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
         let blobs = BlobStore::open(config.data_dir.join("blobs"))?;
+        let file_bucket = FileBucket::start(config.bucket.settings(&config.data_dir))?;
         let modules = config.data_dir.join("modules");
         crate::shipped_modules::write(&modules)?;
         let code = environments(config, &modules);
@@ -272,6 +279,7 @@ impl ServerEngines {
             blobs,
             agent_catalogs,
             pinned_versions,
+            file_bucket,
             recheck,
             ssh,
         })
@@ -304,7 +312,8 @@ impl ServerEngines {
         if let Some(broker) = broker {
             broker.shutdown().await;
         }
-        // After the Puppet API, which records reports.
+        // After the Puppet API, which stores files and records reports.
+        self.file_bucket.shutdown().await;
         self.api.run_reports.shutdown().await;
         self.recheck.shutdown().await;
         self.api.access.shutdown().await;
@@ -326,6 +335,7 @@ impl ServerEngines {
             ca: certificates.map(|it| it.service.clone()),
             run_reports: self.api.run_reports.clone(),
             agents: Some(agents),
+            bucket: self.file_bucket.clone(),
             front: crate::catalogs::front(config, &self.api.catalogs, &self.api.code)?,
         })
     }

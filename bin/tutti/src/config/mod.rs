@@ -36,7 +36,8 @@ use self::follow::FollowSection;
 use self::inventory::{EmbeddedInventorySection, PuppetDbSection, ReportsSection};
 use self::puppetserver::PuppetserverSection;
 use self::sections::{
-    ApiSection, AuditSection, BrokerSection, CaSection, JobsSection, PuppetApiSection, StoreSection,
+    ApiSection, AuditSection, BrokerSection, BucketSection, CaSection, JobsSection,
+    PuppetApiSection, StoreSection,
 };
 use self::ssh::SshSection;
 use self::telemetry::TelemetrySection;
@@ -66,6 +67,8 @@ pub(crate) struct Config {
     pub api: ApiSection,
     #[serde(default)]
     pub puppet_api: PuppetApiSection,
+    #[serde(default)]
+    pub bucket: BucketSection,
     #[serde(default)]
     pub broker: BrokerSection,
     #[serde(default)]
@@ -202,6 +205,8 @@ impl Config {
         self.directories.check()?;
         self.jobs.check()?;
         self.puppet_api.check()?;
+        self.bucket.check()?;
+        self.ca.check()?;
         if self.audit.keep_days == Some(0) {
             return Err(
                 "audit.keep_days must be at least 1; without it entries are kept".to_owned(),

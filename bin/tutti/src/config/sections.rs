@@ -2,13 +2,24 @@
 //! audit.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use file_bucket::FileBucketConfig;
 use jobs::FileServer;
 use serde::Deserialize;
 
 /// The longest time limit that the API accepts for a job too: 30 days.
 pub(super) const NODE_TIMEOUT_MAX_S: u64 = 30 * 24 * 60 * 60;
+
+/// Smallest bucket in MiB.
+const BUCKET_MIB_MIN: u64 = 100;
+
+/// Five years, as for new certificates.
+const RENEWAL_DAYS: u32 = 5 * 365;
+const RENEWAL_DAYS_MAX: u32 = 15 * 365;
+
+const DAY_SECONDS: u64 = 24 * 60 * 60;
 
 /// The port on which Puppet's agents contact a server unless their configuration names another.
 const PUPPET_PORT: u16 = 8140;
@@ -25,6 +36,8 @@ pub(crate) struct CaSection {
     pub autosign: Vec<String>,
     /// Certnames that may sign and revoke over HTTP, in addition to holders of `pp_cli_auth`.
     pub administrators: Vec<String>,
+    /// Days for which certificates are valid that agents renew; 0: none are renewed.
+    pub renewal_days: u32,
 }
 
 /// The orchestrator's API.
@@ -44,6 +57,16 @@ pub(crate) struct PuppetApiSection {
     /// `https://HOST[:PORT]` at which agents reach it; the certname and the port of `listen` if
     /// absent.
     pub url: Option<String>,
+}
+
+/// Copies of files that agents replace (Puppet's filebucket).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct BucketSection {
+    /// Number of days after which files are removed that were not stored again.
+    pub keep_days: u32,
+    /// Size of all files in MiB.
+    pub max_mib: u64,
 }
 
 /// The PCP broker.
@@ -103,6 +126,25 @@ pub(crate) struct AuditSection {
     pub keep_days: Option<u32>,
 }
 
+// === impl CaSection ===
+
+impl CaSection {
+    pub(super) fn check(&self) -> Result<(), String> {
+        match self.renewal_days > RENEWAL_DAYS_MAX {
+            true => Err(format!(
+                "ca.renewal_days must be at most {RENEWAL_DAYS_MAX} (15 years, as for the CA itself)"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Lifetime of certificates that agents renew; `None` if none are renewed.
+    pub(crate) fn renewal_lifetime(&self) -> Option<Duration> {
+        let seconds = u64::from(self.renewal_days) * DAY_SECONDS;
+        (seconds > 0).then(|| Duration::from_secs(seconds))
+    }
+}
+
 // === impl PuppetApiSection ===
 
 impl PuppetApiSection {
@@ -132,6 +174,28 @@ impl PuppetApiSection {
         match port == PUPPET_PORT && self.url.is_none() {
             true => Some(server),
             false => Some(server.with_stock_agents()),
+        }
+    }
+}
+
+// === impl BucketSection ===
+
+impl BucketSection {
+    pub(super) fn check(&self) -> Result<(), String> {
+        match (self.keep_days, self.max_mib) {
+            (0, _) => Err("bucket.keep_days must be at least 1".to_owned()),
+            (_, mib) if mib < BUCKET_MIB_MIN => Err(format!(
+                "bucket.max_mib must be at least {BUCKET_MIB_MIN}: a single file may have a tenth of it"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn settings(&self, data_dir: &Path) -> FileBucketConfig {
+        FileBucketConfig {
+            keep: Duration::from_secs(u64::from(self.keep_days) * DAY_SECONDS),
+            total_bytes: self.max_mib.saturating_mul(1 << 20),
+            ..FileBucketConfig::new(data_dir.join("bucket"))
         }
     }
 }
@@ -172,6 +236,7 @@ impl Default for CaSection {
             dir: None,
             autosign: Vec::new(),
             administrators: Vec::new(),
+            renewal_days: RENEWAL_DAYS,
         }
     }
 }
@@ -190,6 +255,16 @@ impl Default for PuppetApiSection {
             enabled: true,
             listen: any_address(PUPPET_PORT),
             url: None,
+        }
+    }
+}
+
+impl Default for BucketSection {
+    fn default() -> Self {
+        let days = file_bucket::defaults::KEEP.as_secs() / DAY_SECONDS;
+        Self {
+            keep_days: u32::try_from(days).unwrap_or(u32::MAX),
+            max_mib: file_bucket::defaults::TOTAL_BYTES >> 20,
         }
     }
 }

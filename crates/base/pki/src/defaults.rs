@@ -15,6 +15,10 @@ pub const CRL_LIFETIME: Duration = Duration::from_secs(5 * 365 * 24 * 3600);
 /// Certificates are valid from a day ago, so that nodes whose clock is slow accept them.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(24 * 3600);
 
+/// Lifetime that a renewal must add at least, else the holder gets the same certificate again. So a holder
+/// that asks in a loop gets one a day, and a response that was lost costs no serial number.
+pub const RENEWAL_GAIN: Duration = Duration::from_secs(24 * 3600);
+
 /// Largest certificate request that is read. An RSA-4096 request with ten
 /// extensions has about 2.5 KB, an RSA-16384 request about 6 KB.
 pub const MAX_CSR_BYTES: usize = 16 * 1024;

@@ -50,7 +50,7 @@ pub fn names_of(leaf: &[u8]) -> Result<Vec<String>, IdentityError> {
     Ok(names)
 }
 
-fn address(octets: &[u8]) -> Option<IpAddr> {
+pub(crate) fn address(octets: &[u8]) -> Option<IpAddr> {
     let v4 = <[u8; 4]>::try_from(octets).map(IpAddr::from).ok();
     v4.or_else(|| <[u8; 16]>::try_from(octets).map(IpAddr::from).ok())
 }

@@ -49,6 +49,11 @@ const AUTHORIZATION_NAMES: &[(&str, &str)] = &[
     ("pp_cli_auth", "1.3.6.1.4.1.34380.1.3.39"),
 ];
 
+/// True for the dotted id of one of Puppet's extensions.
+pub(crate) fn is_puppet_extension(id: &str) -> bool {
+    id.starts_with(PUPPET)
+}
+
 /// The dotted id of an extension's short name; a dotted id is returned as it is. `None` for any
 /// other text.
 #[must_use]

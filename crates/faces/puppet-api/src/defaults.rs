@@ -115,3 +115,15 @@ pub const FRONT_WAIT: Duration = Duration::from_secs(60);
 /// Largest body of a request that is passed to the puppetserver, in bytes: a file for the bucket. It is never in
 /// memory as a whole.
 pub const FRONT_BODY_BYTES: usize = 1024 * 1024 * 1024;
+
+/// Files that are sent to or from the bucket at once: each takes a thread and a file that is written.
+pub const BUCKET_FILES_AT_ONCE: usize = 16;
+
+/// Files that one node sends to or from the bucket at once: an agent sends one after the other.
+pub const BUCKET_FILES_OF_NODE: usize = 2;
+
+/// Time for which a file waits for its turn at the bucket: 16 files of some MiB take a second.
+pub const BUCKET_WAIT: Duration = Duration::from_secs(30);
+
+/// Pieces of a file in memory that the bucket has not written yet.
+pub const BUCKET_CHUNKS: usize = 2;

@@ -7,6 +7,7 @@
 //! GET  /puppet/v3/static_file_content/{*path}        module [agent]
 //! GET  /puppet/v3/file_content/{mount}/{*path}       module [files]
 //! GET  /puppet/v3/file_metadata(s)/{mount}/{*path}   module [file_metadata]
+//! …    /puppet/v3/file_bucket_file/{*key}            module [bucket]
 //! …    /puppet-ca/v1/…                               module [ca]
 //! PUT  /puppet/v3/facts/{certname}                   module [submissions]
 //! PUT  /puppet/v3/report/{certname}                  module [submissions]
@@ -24,6 +25,8 @@
 //!   limits of their own, and share a bounded memory.
 
 mod agent;
+mod bounded_body;
+mod bucket;
 pub mod ca;
 pub mod defaults;
 mod facts_document;
@@ -69,6 +72,8 @@ pub struct PuppetApiState {
     pub run_reports: run_reports::RunReports,
     /// The server of agents; `None` if another server compiles their catalogs.
     pub agents: Option<AgentServer>,
+    /// Copies of files that agents replace.
+    pub bucket: file_bucket::FileBucket,
     /// The puppetserver of other nodes, if it is behind this server.
     pub front: Option<PuppetserverFront>,
 }
@@ -96,6 +101,7 @@ pub fn router(state: PuppetApiState) -> Router {
         .merge(agents.unwrap_or_default())
         .merge(file_metadata::router(code.clone()))
         .merge(files::router(code, state.blobs))
+        .merge(bucket::router(state.bucket))
         .merge(ca)
         .merge(submissions::router(
             state.run_reports,

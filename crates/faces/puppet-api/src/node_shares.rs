@@ -13,15 +13,43 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub(crate) struct NodeShares {
     /// Requests of a node at once.
     of_node_max: usize,
+    /// Requests of all nodes at once.
+    total: Arc<Semaphore>,
     nodes: Arc<Mutex<HashMap<String, Weak<Semaphore>>>>,
+}
+
+/// The turn of a request, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct NodeTurn {
+    _of_node: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
 }
 
 impl NodeShares {
     pub(crate) fn new(of_node_max: usize) -> Self {
         Self {
             of_node_max,
+            total: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
             nodes: Arc::default(),
         }
+    }
+
+    /// Limits the requests of all nodes at once.
+    pub(crate) fn with_total(self, total: usize) -> Self {
+        Self {
+            total: Arc::new(Semaphore::new(total)),
+            ..self
+        }
+    }
+
+    /// Waits until the node may send another request, and then for the others. `None` if the server ends.
+    pub(crate) async fn take_turn(&self, certname: &str) -> Option<NodeTurn> {
+        let of_node = self.take(certname).await?;
+        let of_all = Arc::clone(&self.total).acquire_owned().await.ok()?;
+        Some(NodeTurn {
+            _of_node: of_node,
+            _of_all: of_all,
+        })
     }
 
     /// Waits until the node may send another request. The share is given back when the result is dropped;

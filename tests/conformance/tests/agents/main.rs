@@ -11,6 +11,8 @@ use testkit::peers::{Puppet8, PuppetAgent};
 use crate::site::{AgentSite, outcome};
 
 const MANIFEST: &str = r#"
+filebucket { 'main': path => false }
+File { backup => 'main' }
 node default {
   file { 'TARGET': ensure => directory }
   file { 'TARGET/plain': content => "hello ${facts['demo']}\n" }
@@ -78,6 +80,16 @@ async fn an_agent_of_puppet_8_is_configured_by_this_server_alone() {
     is_configured(site, agent).await;
 }
 
+/// The checksum of `sourced` before it was corrected, as the agent prints it.
+fn replaced_content(printed: &str) -> String {
+    let line = printed
+        .lines()
+        .find(|line| line.contains("/sourced]/content: content changed"));
+    let line = line.unwrap_or_else(|| panic!("{printed}"));
+    let (_, sum) = line.split_once("'{sha256}").unwrap();
+    sum.split('\'').next().unwrap().to_owned()
+}
+
 /// First run, unchanged run, drift, deployment.
 async fn is_configured(site: AgentSite, agent: PuppetAgent) {
     site.deploy("production", 'a', &code("first\n"));
@@ -109,6 +121,12 @@ async fn is_configured(site: AgentSite, agent: PuppetAgent) {
     assert_eq!(site.read("sourced"), "first\n");
     assert!(!site.target().join("tree/other").exists());
     assert_eq!(site.compiled_catalogs(), 1, "{printed}");
+
+    // the files that the agent replaced are in the bucket of the server
+    let sum = replaced_content(&printed);
+    let (status, printed) = outcome(&agent.run(&["filebucket", "get", &sum]).await.unwrap());
+    assert_eq!(status, Some(0), "{printed}");
+    assert!(printed.contains("drift"), "{printed}");
 
     // a deployment
     site.deploy("production", 'b', &code("second\n"));
@@ -166,5 +184,45 @@ async fn an_agent_enrols_is_moved_to_its_environment_and_is_revoked() {
     let (status, printed) = run().await;
     assert_eq!(status, Some(1), "{printed}");
     assert!(!printed.contains("Applied catalog"), "{printed}");
+    site.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_of_puppet_8_renews_its_certificate() {
+    if let Some(obstacle) = Puppet8::obstacle() {
+        eprintln!("SKIPPED: no Puppet 8: {obstacle}");
+        return;
+    }
+    let site = AgentSite::start("").await;
+    site.deploy(
+        "production",
+        'a',
+        &[("manifests/site.pp", "notify { 'x': }")],
+    );
+    let agent = PuppetAgent::new_puppet8(&site.installation, "node3.test").unwrap();
+    let certificate = agent.home().join("ssl/certs/node3.test.pem");
+    let first = std::fs::read_to_string(&certificate).unwrap();
+    let run = || async { outcome(&agent.run(&["agent", "--test"]).await.unwrap()) };
+    let (status, printed) = run().await;
+    assert_eq!(status, Some(2), "{printed}");
+    assert_eq!(std::fs::read_to_string(&certificate).unwrap(), first);
+
+    // one that ends in a day
+    site.certificate("clean", "node3.test").await;
+    site.short_certificate(&agent);
+    let short = std::fs::read_to_string(&certificate).unwrap();
+    let (status, printed) = run().await;
+    assert_eq!(status, Some(2), "{printed}");
+    assert!(printed.contains("Renewed client certificate"), "{printed}");
+    let renewed = std::fs::read_to_string(&certificate).unwrap();
+    assert_ne!(renewed, short);
+    let (status, printed) = run().await;
+    assert_eq!(status, Some(2), "{printed}");
+    assert!(!printed.contains("Renewed client certificate"), "{printed}");
+
+    // revocation concerns all certificates of the node
+    site.certificate("revoke", "node3.test").await;
+    let (status, printed) = run().await;
+    assert_eq!(status, Some(1), "{printed}");
     site.stop().await;
 }

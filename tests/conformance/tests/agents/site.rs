@@ -80,6 +80,21 @@ impl AgentSite {
         assert!(ran.status.success(), "{ran:?}");
     }
 
+    /// Gives an agent a certificate that ends in a day.
+    pub(crate) fn short_certificate(&self, agent: &PuppetAgent) {
+        let ca = pki::CertificateAuthority::open(&self.installation.ca_dir()).unwrap();
+        let options = pki::ca::GenerateOptions {
+            lifetime: Some(std::time::Duration::from_secs(24 * 60 * 60)),
+            key_type: pki::KeyType::Rsa2048,
+            ..pki::ca::GenerateOptions::default()
+        };
+        let made = ca.generate(agent.certname(), &options).unwrap();
+        let ssl = agent.home().join("ssl");
+        let name = format!("{}.pem", agent.certname());
+        write(&ssl.join("certs").join(&name), &made.cert_pem);
+        write(&ssl.join("private_keys").join(&name), &made.key_pem);
+    }
+
     /// Writes a version of an environment and makes it live. `TARGET` in a file stands for the directory on
     /// which the agents work.
     pub(crate) fn deploy(&self, environment: &str, digit: char, files: &[(&str, &str)]) {

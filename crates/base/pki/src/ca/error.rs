@@ -63,6 +63,8 @@ pub enum CaError {
     },
     #[error("there is no certificate request for {certname}")]
     NoRequest { certname: String },
+    #[error("the certificate of {certname} has another key, so this one is not renewed")]
+    OtherKey { certname: String },
     #[error("there is no certificate for {certname}")]
     NoCertificate { certname: String },
     #[error(

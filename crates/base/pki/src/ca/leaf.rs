@@ -8,6 +8,8 @@ use rcgen::{
     KeyIdMethod, KeyPair, KeyUsagePurpose, PublicKeyData, SanType, SerialNumber,
     SubjectPublicKeyInfo,
 };
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::X509Certificate;
 use x509_parser::time::ASN1Time;
 
 use super::alt_name::{AltName, dns_name};
@@ -16,9 +18,10 @@ use super::issuer::CaIssuer;
 use super::options::{CertificateUsage, GenerateOptions, SignOptions};
 use crate::csr::{CertificateRequest, RequestedExtension};
 use crate::defaults::{CERTIFICATE_LIFETIME, CLOCK_SKEW};
-use crate::identity::PP_CLI_AUTH;
+use crate::identity::{PP_CLI_AUTH, address};
 use crate::key;
 use crate::privileged::PrivilegedNames;
+use crate::puppet_extensions::is_puppet_extension;
 
 /// Netscape comment, which puppetserver writes into every certificate.
 const NETSCAPE_COMMENT: [u64; 7] = [2, 16, 840, 1, 113_730, 1, 13];
@@ -57,6 +60,33 @@ impl UnsignedCertificate {
         let lifetime = options.lifetime.unwrap_or(CERTIFICATE_LIFETIME);
         Ok(Self {
             public_key: request.public_key().clone(),
+            params,
+            lifetime,
+        })
+    }
+
+    /// The content of an existing certificate, with another lifetime.
+    pub(super) fn from_certificate(
+        certname: &str,
+        certificate: &X509Certificate<'_>,
+        lifetime: Duration,
+    ) -> Result<Self, CaError> {
+        let public_key =
+            SubjectPublicKeyInfo::from_der(certificate.public_key().raw).map_err(CaError::Sign)?;
+        let usage = match certificate.extended_key_usage() {
+            Ok(Some(usage)) if !usage.value.server_auth => CertificateUsage::Client,
+            _ => CertificateUsage::ServerAndClient,
+        };
+        let mut params = params(certname, &alt_names_of(certificate)?, &public_key, usage)?;
+        for extension in certificate.extensions() {
+            let oid = extension.oid.to_id_string();
+            if is_puppet_extension(&oid) {
+                let value = extension.value.to_vec();
+                params.custom_extensions.push(custom(&oid, value));
+            }
+        }
+        Ok(Self {
+            public_key,
             params,
             lifetime,
         })
@@ -103,6 +133,20 @@ impl UnsignedCertificate {
             not_after_s,
         })
     }
+}
+
+/// Alternative names of a certificate that are host names or addresses.
+fn alt_names_of(certificate: &X509Certificate<'_>) -> Result<Vec<AltName>, CaError> {
+    let names = match certificate.subject_alternative_name() {
+        Ok(Some(extension)) => &extension.value.general_names,
+        _ => return Ok(Vec::new()),
+    };
+    let names = names.iter().filter_map(|name| match name {
+        GeneralName::DNSName(name) => Some((*name).to_owned()),
+        GeneralName::IPAddress(octets) => address(octets).map(|it| it.to_string()),
+        _ => None,
+    });
+    names.map(|name| name.parse()).collect()
 }
 
 fn refuse_unrequested(

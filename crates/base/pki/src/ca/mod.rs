@@ -22,6 +22,7 @@ mod ledger;
 mod listing;
 mod options;
 mod read;
+mod renewal;
 mod request_source;
 mod setup;
 mod waiting;
@@ -34,6 +35,7 @@ pub use alt_name::AltName;
 pub use error::{CaError, OpenCaError};
 pub use listing::{CertificateDetails, CertificateEntry, CertificateState, DerFingerprints};
 pub use options::{CertificateUsage, GenerateOptions, SignOptions};
+pub use renewal::RenewedCertificate;
 pub use setup::{ImportFiles, InitOptions};
 pub use waiting::RequestSource;
 

@@ -16,6 +16,7 @@ pub(super) enum CaOperation {
     /// A change that was requested, before it is known if it signs or revokes.
     Change,
     Sign,
+    Renew,
     Revoke,
     Clean,
     DeleteRequest,
@@ -33,6 +34,7 @@ impl CaOperation {
             Self::ReadStatus => "certificate_status",
             Self::Change => "change_certificate_status",
             Self::Sign => "sign_certificate",
+            Self::Renew => "renew_certificate",
             Self::Revoke => "revoke_certificate",
             Self::Clean => "clean_certificate",
             Self::DeleteRequest => "delete_certificate_request",

@@ -106,6 +106,7 @@ impl From<CaError> for CaFailure {
             | CaError::RequestExists { .. }
             | CaError::CertificateExists { .. }
             | CaError::BadAltName(_) => StatusCode::BAD_REQUEST,
+            CaError::OtherKey { .. } => StatusCode::FORBIDDEN,
             CaError::NoRequest { .. }
             | CaError::NoCertificate { .. }
             | CaError::AltNames { .. }

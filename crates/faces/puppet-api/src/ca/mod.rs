@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `GET certificate/{ca or name}`, `GET certificate_revocation_list/ca` | all |
 //! | `GET`, `PUT certificate_request/{name}` | all (a new node has no certificate) |
+//! | `POST certificate_renewal` | holders of a certificate, for that certificate |
 //! | `DELETE certificate_request/{name}`, `certificate_status/{name}` | administrators |
 //! | `certificate_statuses/{any}`, `sign`, `clean` | administrators |
 //!
@@ -23,6 +24,7 @@ mod body;
 mod bulk;
 mod certificate;
 mod failure;
+mod renewal;
 mod request;
 mod revocation_list;
 mod service;
@@ -54,6 +56,7 @@ pub(crate) fn router(service: CaService) -> Router {
             "/certificate_revocation_list/{name}",
             get(revocation_list::fetch),
         )
+        .route("/certificate_renewal", post(renewal::renew))
         .route("/sign", post(bulk::sign_all))
         .route("/clean", put(bulk::clean_all))
         .with_state(service);

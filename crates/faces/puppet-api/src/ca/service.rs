@@ -57,6 +57,8 @@ pub enum CaWorkError {
 #[derive(Debug)]
 struct SigningPolicy {
     autosign: AutosignPolicy,
+    /// Lifetime of renewed certificates; `None` if none are renewed.
+    renewal: Option<Duration>,
 }
 
 /// The policy for names that are signed automatically.
@@ -94,13 +96,35 @@ impl CaService {
         autosign.check(ca.privileged_names())?;
         Ok(Self {
             ca,
-            policy: Arc::new(SigningPolicy { autosign }),
+            policy: Arc::new(SigningPolicy {
+                autosign,
+                renewal: None,
+            }),
             audit,
             work_queue: CaWorkQueue::new(CA_WORK_AT_ONCE),
             reading_turns: CaWorkQueue::new(CA_READS_AT_ONCE),
             program_turns: CaWorkQueue::new(AUTOSIGN_PROGRAMS_AT_ONCE),
             source: RequestSource::default(),
         })
+    }
+
+    /// Lets holders renew their certificates, which are valid for `lifetime` then. To be called before the
+    /// service is cloned.
+    #[must_use]
+    pub fn with_renewal(self, lifetime: Option<Duration>) -> Self {
+        let policy = SigningPolicy {
+            autosign: self.policy.autosign.clone(),
+            renewal: lifetime,
+        };
+        Self {
+            policy: Arc::new(policy),
+            ..self
+        }
+    }
+
+    /// Lifetime of renewed certificates; `None` if none are renewed.
+    pub(super) fn renewal_lifetime(&self) -> Option<Duration> {
+        self.policy.renewal
     }
 
     /// The network that the caller is in.

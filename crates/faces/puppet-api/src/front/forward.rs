@@ -9,19 +9,13 @@ use axum::body::Body;
 use axum::response::Response;
 use error_causes::chain;
 use futures_util::StreamExt as _;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::outgoing::is_of_connection;
 use super::{OutgoingBody, OutgoingHead, PuppetserverFront};
 use crate::defaults::{BODY_TIME, FRONT_REQUESTS_OF_NODE, FRONT_WAIT};
 use crate::failure::PuppetApiFailure;
+use crate::node_shares::NodeTurn;
 use crate::peer::PuppetApiCaller;
-
-/// The turn of a request, held until its response has ended.
-struct FrontTurn {
-    _all: OwnedSemaphorePermit,
-    _of_client: OwnedSemaphorePermit,
-}
 
 impl PuppetserverFront {
     /// Sends the request of the caller to the puppetserver, and returns its response.
@@ -42,26 +36,15 @@ impl PuppetserverFront {
         Ok(pass_back(response, turn))
     }
 
-    async fn take_turn(&self, caller: &PuppetApiCaller) -> Result<FrontTurn, PuppetApiFailure> {
+    async fn take_turn(&self, caller: &PuppetApiCaller) -> Result<NodeTurn, PuppetApiFailure> {
         let address = || caller.address.map(|it| it.to_string()).unwrap_or_default();
         let client = caller.certname().map_or_else(address, str::to_owned);
-        let of_client = tokio::time::timeout(FRONT_WAIT, self.inner.shares.take(&client)).await;
-        let of_client = of_client.ok().flatten().ok_or_else(|| {
+        let turn = tokio::time::timeout(FRONT_WAIT, self.inner.turns.take_turn(&client)).await;
+        turn.ok().flatten().ok_or_else(|| {
             PuppetApiFailure::busy(format!(
-                "{client} sends more than {FRONT_REQUESTS_OF_NODE} requests for the puppetserver at once; is \
-                 another agent running with its certificate?"
+                "too many requests wait for the puppetserver, or more than {FRONT_REQUESTS_OF_NODE} of {client}"
             ))
-        })?;
-        let all = std::sync::Arc::clone(&self.inner.requests).acquire_owned();
-        match tokio::time::timeout(FRONT_WAIT, all).await {
-            Ok(Ok(all)) => Ok(FrontTurn {
-                _all: all,
-                _of_client: of_client,
-            }),
-            Ok(Err(_)) | Err(_) => Err(PuppetApiFailure::busy(
-                "too many requests wait for the puppetserver",
-            )),
-        }
+        })
     }
 
     fn failure(
@@ -96,7 +79,7 @@ impl PuppetserverFront {
 }
 
 /// The response for the client. If the puppetserver breaks off, the connection of the client does.
-fn pass_back(response: reqwest::Response, turn: FrontTurn) -> Response {
+fn pass_back(response: reqwest::Response, turn: NodeTurn) -> Response {
     let mut passed = Response::new(Body::empty());
     *passed.status_mut() = response.status();
     for (name, value) in response.headers() {

@@ -30,7 +30,6 @@ use http_client::ClientHeaders;
 use pcp::Certname;
 use pki::{ClientTls, LoadError, TlsFiles};
 use reqwest::Url;
-use tokio::sync::Semaphore;
 
 use crate::defaults::{
     FRONT_CONNECT_TIMEOUT, FRONT_IDLE_CONNECTION, FRONT_READ_TIMEOUT, FRONT_REQUESTS,
@@ -57,10 +56,8 @@ struct FrontState {
     http: reqwest::Client,
     catalogs: Catalogs,
     code: Arc<dyn CodeReader>,
-    /// Requests at once.
-    requests: Arc<Semaphore>,
-    /// Requests at once of each client.
-    shares: NodeShares,
+    /// Requests at once, of each client and of all.
+    turns: NodeShares,
 }
 
 /// Reason that a puppetserver cannot be used.
@@ -117,8 +114,7 @@ impl PuppetserverFront {
                 http,
                 catalogs,
                 code,
-                requests: Arc::new(Semaphore::new(FRONT_REQUESTS)),
-                shares: NodeShares::new(FRONT_REQUESTS_OF_NODE),
+                turns: NodeShares::new(FRONT_REQUESTS_OF_NODE).with_total(FRONT_REQUESTS),
             }),
         })
     }

@@ -4,13 +4,13 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, BodyDataStream, Bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, Method, Uri, header};
-use futures_util::{Stream, StreamExt as _, stream};
 use http_client::is_client_header;
 use reqwest::Url;
 
+use crate::bounded_body::bounded_body;
 use crate::failure::PuppetApiFailure;
 
 /// Method, address and headers of a client's request.
@@ -100,7 +100,7 @@ impl OutgoingBody {
         match self {
             Self::Whole(bytes) => bytes.into(),
             Self::Streamed { body, limit } => {
-                reqwest::Body::wrap_stream(bounded(body.into_data_stream(), limit, stall))
+                reqwest::Body::wrap_stream(bounded_body(body.into_data_stream(), limit, stall))
             }
         }
     }
@@ -109,34 +109,6 @@ impl OutgoingBody {
 /// True for a header that concerns a single connection.
 pub(super) fn is_of_connection(name: &HeaderName) -> bool {
     OF_CONNECTION.contains(name) || name.as_str() == "keep-alive"
-}
-
-fn bounded(
-    body: BodyDataStream,
-    limit: usize,
-    stall: Duration,
-) -> impl Stream<Item = Result<Bytes, std::io::Error>> + Send {
-    let chunks = stream::unfold(Some((body, 0_usize)), move |state| async move {
-        let (mut body, before) = state?;
-        let failed = |kind, text: &str| Some((Err(std::io::Error::new(kind, text)), None));
-        match tokio::time::timeout(stall, body.next()).await {
-            Err(_) => failed(
-                std::io::ErrorKind::TimedOut,
-                "the client sends nothing more",
-            ),
-            Ok(None) => None,
-            Ok(Some(Err(error))) => Some((Err(std::io::Error::other(error)), None)),
-            Ok(Some(Ok(chunk))) => match before.saturating_add(chunk.len()) {
-                sum if sum > limit => failed(
-                    std::io::ErrorKind::FileTooLarge,
-                    "the body of the client is too large",
-                ),
-                sum => Some((Ok(chunk), Some((body, sum)))),
-            },
-        }
-    });
-    // its parts are `Unpin` only in a box
-    Box::pin(chunks)
 }
 
 #[cfg(test)]
@@ -211,26 +183,5 @@ mod tests {
             names(streamed),
             ["accept", "content-length", "x-puppet-version"]
         );
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_body_ends_at_its_limit_or_when_it_stalls() {
-        let stall = Duration::from_secs(1);
-        let chunks = |chunks: &[&'static str]| {
-            let chunks: Vec<_> = chunks
-                .iter()
-                .map(|it| Ok::<_, std::io::Error>(*it))
-                .collect();
-            Body::from_stream(stream::iter(chunks)).into_data_stream()
-        };
-        let passed: Vec<_> = bounded(chunks(&["ab", "c"]), 3, stall).collect().await;
-        assert!(passed.iter().all(Result::is_ok) && passed.len() == 2);
-        let passed: Vec<_> = bounded(chunks(&["ab", "cd", "e"]), 3, stall)
-            .collect()
-            .await;
-        assert!(passed[0].is_ok() && passed[1].is_err() && passed.len() == 2);
-        let never = Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
-        let passed: Vec<_> = bounded(never.into_data_stream(), 3, stall).collect().await;
-        assert!(passed[0].is_err() && passed.len() == 1);
     }
 }

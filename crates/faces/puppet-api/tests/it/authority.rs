@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::site::{Site, request};
+use crate::site::{Client, Site, SiteOptions, request};
 
 const CA: &str = "/puppet-ca/v1";
 
@@ -212,4 +212,37 @@ async fn bodies_that_make_no_sense_are_refused() {
     let revoke = admin.put(&url, r#"{"desired_state":"revoked"}"#).await;
     assert_eq!(revoke.0, StatusCode::CONFLICT);
     assert!(site.ca.request("web1").unwrap().is_some());
+}
+
+#[tokio::test]
+async fn the_holder_of_a_certificate_renews_it() {
+    let site = Site::with(SiteOptions {
+        renewal: Some(std::time::Duration::from_secs(10 * 365 * 24 * 3600)),
+        ..SiteOptions::default()
+    })
+    .await;
+    let path = "/puppet-ca/v1/certificate_renewal";
+    let node = site.node("web1");
+    let before = site.ca.certificate("web1").unwrap().unwrap();
+    let renew = async |client: &Client| {
+        let request = client.request(Method::POST, path).body("");
+        let response = request.send().await.unwrap();
+        (response.status(), response.text().await.unwrap())
+    };
+    let (status, renewed) = renew(&node).await;
+    assert_eq!(status, StatusCode::OK, "{renewed}");
+    assert_ne!(renewed, before);
+    assert_eq!(site.ca.certificate("web1").unwrap(), Some(renewed.clone()));
+    assert_eq!(
+        renew(&node).await,
+        (StatusCode::OK, renewed),
+        "the same again"
+    );
+    assert_eq!(renew(&site.nobody()).await.0, StatusCode::BAD_REQUEST);
+    // a name that was cleaned belongs to nobody
+    site.ca.clean("web1").unwrap();
+    assert_eq!(renew(&node).await.0, StatusCode::CONFLICT);
+
+    let without = Site::start().await;
+    assert_eq!(renew(&without.node("web1")).await.0, StatusCode::NOT_FOUND);
 }

@@ -7,6 +7,7 @@ mod audit;
 mod authority;
 mod autosign;
 mod bootstrap;
+mod bucket;
 mod facts;
 mod files;
 mod front;

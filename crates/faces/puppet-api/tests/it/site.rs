@@ -9,6 +9,7 @@ use audit::{Audit, AuditConfig};
 use catalogs::{CatalogSettings, Catalogs, CompilerChoices};
 use classifier::Classifier;
 use environments::{BlobStore, CodeReader, EnvironmentDir, PinnedVersions};
+use file_bucket::{FileBucket, FileBucketConfig};
 use inventory::Inventory;
 use pki::ca::{GenerateOptions, InitOptions};
 use pki::{
@@ -29,6 +30,8 @@ pub(crate) struct SiteOptions {
     pub(crate) has_agents: bool,
     /// True if the server is the CA.
     pub(crate) has_ca: bool,
+    /// Lifetime of renewed certificates.
+    pub(crate) renewal: Option<std::time::Duration>,
     /// The CA of the site; a new one if absent.
     pub(crate) ca: Option<CertificateAuthority>,
     /// The certificate of the server; a new one if absent.
@@ -44,6 +47,7 @@ impl Default for SiteOptions {
             autosign: AutosignPolicy::Off,
             has_agents: false,
             has_ca: true,
+            renewal: None,
             ca: None,
             own_tls: None,
             choices: CompilerChoices::default(),
@@ -63,6 +67,7 @@ pub(crate) struct Site {
     pub(crate) inventory: Inventory,
     pub(crate) run_reports: RunReports,
     pub(crate) pinned: PinnedVersions,
+    pub(crate) bucket: FileBucket,
     stop: CancellationToken,
 }
 
@@ -150,9 +155,12 @@ impl Site {
             false => None,
         };
         let service = CaService::new(ca.clone(), options.autosign, audit.clone()).unwrap();
+        let service = service.with_renewal(options.renewal);
         let front = options
             .puppetserver
             .map(|url| PuppetserverFront::new(url, &own, catalogs, Arc::clone(&code)).unwrap());
+        let bucket = FileBucketConfig::new(dir.path().join("bucket"));
+        let bucket = FileBucket::start(bucket).unwrap();
         let pinned = PinnedVersions::default();
         let state = PuppetApiState {
             run_reports: run_reports.clone(),
@@ -161,6 +169,7 @@ impl Site {
             blobs: blobs.clone(),
             ca: options.has_ca.then_some(service),
             agents,
+            bucket: bucket.clone(),
             front,
         };
         let stop = CancellationToken::new();
@@ -183,6 +192,7 @@ impl Site {
             inventory,
             run_reports,
             pinned,
+            bucket,
             stop,
         }
     }

@@ -22,6 +22,7 @@ async fn a_body_that_never_arrives_is_given_up_on_every_route() {
         ca: Some(CaService::new(site.ca.clone(), AutosignPolicy::Off, site.audit.clone()).unwrap()),
         agents: None,
         front: None,
+        bucket: site.bucket.clone(),
     });
     for (method, path) in [
         ("PUT", "certificate_request/web1"),

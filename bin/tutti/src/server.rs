@@ -331,6 +331,7 @@ impl ServerEngines {
         Ok(puppet_api::PuppetApiState {
             code: Arc::clone(&self.api.code),
             pinned_versions: self.pinned_versions.clone(),
+            codedir: config.code.codedir.clone(),
             blobs: self.blobs.clone(),
             ca: certificates.map(|it| it.service.clone()),
             run_reports: self.api.run_reports.clone(),

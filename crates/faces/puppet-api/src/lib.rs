@@ -8,6 +8,7 @@
 //! GET  /puppet/v3/file_content/{mount}/{*path}       module [files]
 //! GET  /puppet/v3/file_metadata(s)/{mount}/{*path}   module [file_metadata]
 //! …    /puppet/v3/file_bucket_file/{*key}            module [bucket]
+//! GET  /puppet/v3/environments, …/tasks              module [environment_listing]
 //! …    /puppet-ca/v1/…                               module [ca]
 //! PUT  /puppet/v3/facts/{certname}                   module [submissions]
 //! PUT  /puppet/v3/report/{certname}                  module [submissions]
@@ -29,6 +30,7 @@ mod bounded_body;
 mod bucket;
 pub mod ca;
 pub mod defaults;
+mod environment_listing;
 mod facts_document;
 mod failure;
 mod file_metadata;
@@ -62,6 +64,8 @@ pub use front::{PuppetserverFront, PuppetserverFrontError};
 pub struct PuppetApiState {
     /// Modules and tasks of the environments.
     pub code: Arc<dyn environments::CodeReader>,
+    /// The directory that contains the environments and the global modules.
+    pub codedir: std::path::PathBuf,
     /// Runs in flight that are pinned to a version of the code.
     pub pinned_versions: environments::PinnedVersions,
     /// Files of tasks in the state in which a job was created.
@@ -91,6 +95,7 @@ impl std::fmt::Debug for PuppetApiState {
 pub fn router(state: PuppetApiState) -> Router {
     let ca = state.ca.clone().map(ca::router).unwrap_or_default();
     let bodies = SubmissionReader::new();
+    let listing = environment_listing::router(Arc::clone(&state.code), state.codedir);
     let code = NodeCode::new(state.code, state.pinned_versions);
     let front = state.front;
     let agents = state
@@ -102,6 +107,7 @@ pub fn router(state: PuppetApiState) -> Router {
         .merge(file_metadata::router(code.clone()))
         .merge(files::router(code, state.blobs))
         .merge(bucket::router(state.bucket))
+        .merge(listing)
         .merge(ca)
         .merge(submissions::router(
             state.run_reports,

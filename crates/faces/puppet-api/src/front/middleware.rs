@@ -123,7 +123,8 @@ fn route_server(request: &Request, params: Option<&QueryParams>, passes_ca: bool
     let (kind, rest) = route.split_once('/').unwrap_or((route, ""));
     match kind {
         "catalog" | "facts" | "report" => RouteServer::This,
-        "node" | "file_bucket_file" => RouteServer::Compiler,
+        "node" | "file_bucket_file" | "environments" => RouteServer::Compiler,
+        "tasks" => RouteServer::CompilerWithFiles,
         // contents that a job or a catalog of this server names by their hash
         "file_content" if params.is_some_and(|it| it.all("sha256").next().is_some()) => {
             RouteServer::This

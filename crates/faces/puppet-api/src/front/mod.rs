@@ -6,7 +6,7 @@
 //! | request | passed to the puppetserver |
 //! |---|---|
 //! | catalog | if the node's compiler is the puppetserver (module [`agent`](crate::agent)) |
-//! | node, files of modules | if the node's compiler is the puppetserver; files also if the environment is unknown here |
+//! | node, bucket, environments; files of modules, tasks | if the node's compiler is the puppetserver; files also if the environment is unknown here |
 //! | facts, reports | if the node's compiler is the puppetserver; recorded here too (module [`submissions`](crate::submissions)) |
 //! | other routes below `/puppet/v3/` and `/puppet/v4/` | always |
 //! | `/puppet-ca/v1/…` | if this server has no CA |

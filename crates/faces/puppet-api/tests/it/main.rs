@@ -8,6 +8,7 @@ mod authority;
 mod autosign;
 mod bootstrap;
 mod bucket;
+mod environment_listing;
 mod facts;
 mod files;
 mod front;

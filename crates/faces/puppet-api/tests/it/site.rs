@@ -165,6 +165,7 @@ impl Site {
         let state = PuppetApiState {
             run_reports: run_reports.clone(),
             code,
+            codedir: dir.path().join("code"),
             pinned_versions: pinned.clone(),
             blobs: blobs.clone(),
             ca: options.has_ca.then_some(service),

@@ -29,6 +29,7 @@ use crate::{ca, services};
 pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let data_dir = config.data_dir.display().to_string();
     std::fs::create_dir_all(&config.data_dir).with_context(|| format!("cannot make {data_dir}"))?;
+    let rules = config.puppet_api.rules()?;
     let issuing = CertificateIssuing::open(&config)?;
     config.warn_without_revocation();
     let tls = Arc::new(ServerTls::load(config.tls_files(), ClientAuth::Optional)?);
@@ -62,7 +63,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
         listening = format!("{listening}, broker on {}", broker.local_addr());
     }
     if config.puppet_api.enabled {
-        let router = puppet_api::router(engines.puppet_api_state(&config)?);
+        let router = puppet_api::router(engines.puppet_api_state(&config, rules)?);
         let address = serve(config.puppet_api.listen, router, &tls, &faces, &stop)?;
         listening = format!("{listening}, Puppet API on {address}");
     }
@@ -321,7 +322,11 @@ impl ServerEngines {
         self.api.store.close().await;
     }
 
-    fn puppet_api_state(&self, config: &Config) -> Result<puppet_api::PuppetApiState> {
+    fn puppet_api_state(
+        &self,
+        config: &Config,
+        rules: Option<puppet_api::AuthorizationRules>,
+    ) -> Result<puppet_api::PuppetApiState> {
         let certificates = self.api.certificates.as_ref();
         let agents = puppet_api::AgentServer {
             catalogs: self.agent_catalogs.clone(),
@@ -336,6 +341,7 @@ impl ServerEngines {
             ca: certificates.map(|it| it.service.clone()),
             run_reports: self.api.run_reports.clone(),
             agents: Some(agents),
+            rules,
             bucket: self.file_bucket.clone(),
             front: crate::catalogs::front(config, &self.api.catalogs, &self.api.code)?,
         })

@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::{Context as _, Result};
 use file_bucket::FileBucketConfig;
 use jobs::FileServer;
+use puppet_api::AuthorizationRules;
 use serde::Deserialize;
 
 /// The longest time limit that the API accepts for a job too: 30 days.
@@ -57,6 +59,8 @@ pub(crate) struct PuppetApiSection {
     /// `https://HOST[:PORT]` at which agents reach it; the certname and the port of `listen` if
     /// absent.
     pub url: Option<String>,
+    /// Rules for requests, in the form of puppetserver's `auth.conf`; Puppet's default rules if absent.
+    pub auth_conf: Option<PathBuf>,
 }
 
 /// Copies of files that agents replace (Puppet's filebucket).
@@ -158,6 +162,16 @@ impl PuppetApiSection {
         }
     }
 
+    /// Reads the rules for requests; `None` for Puppet's default rules.
+    pub(crate) fn rules(&self) -> Result<Option<AuthorizationRules>> {
+        let Some(path) = &self.auth_conf else {
+            return Ok(None);
+        };
+        let rules = AuthorizationRules::read(path);
+        let rules = rules.with_context(|| format!("puppet_api.auth_conf: {}", path.display()));
+        Ok(Some(rules?))
+    }
+
     /// The address of task files that agents receive; `None`: it is not known, or no files are
     /// served. A stock agent uses only the server at port 8140 that its own configuration names.
     pub(crate) fn file_server(&self, certname: &str) -> Option<FileServer> {
@@ -255,6 +269,7 @@ impl Default for PuppetApiSection {
             enabled: true,
             listen: any_address(PUPPET_PORT),
             url: None,
+            auth_conf: None,
         }
     }
 }

@@ -4,9 +4,13 @@
 //! GET /puppet/v3/environments
 //! GET /puppet/v3/tasks?environment=…
 //! GET /puppet/v3/tasks/{module}/{task}?environment=…
+//! GET /puppet/v3/environment_modules[?environment=…]
+//! GET /puppet/v3/plans?environment=…
+//! GET /puppet/v3/plans/{module}/{plan}?environment=…
 //! ```
 //!
-//! Only holders of a verified client certificate may read, as with Puppet's default rules.
+//! Only holders of a verified client certificate may read. Puppet's default rules allow environments and
+//! tasks to all of them, and the others to none: those are there only with rules of an `auth.conf`.
 
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
@@ -25,6 +29,9 @@ use serde_json::{Map, Value, json};
 use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
+
+/// Characters of a name of a request that a message shows.
+const SHOWN_NAME: usize = 255;
 
 /// State of the handlers.
 #[derive(Debug, Clone)]
@@ -53,6 +60,24 @@ struct EnvironmentSettings {
 }
 
 #[derive(Serialize)]
+struct EnvironmentModules {
+    modules: Vec<ListedModule>,
+    name: String,
+}
+
+#[derive(Serialize)]
+struct ListedModule {
+    name: String,
+    version: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ListedPlan {
+    name: String,
+    environment: [TaskEnvironment; 1],
+}
+
+#[derive(Serialize)]
 struct ListedTask {
     name: String,
     private: bool,
@@ -72,15 +97,24 @@ enum ListingFailure {
     Other(PuppetApiFailure),
 }
 
-pub(crate) fn router(code: Arc<dyn CodeReader>, codedir: PathBuf) -> Router {
-    Router::new()
+/// The routes; `has_rules` if an `auth.conf` decides who may read.
+pub(crate) fn router(code: Arc<dyn CodeReader>, codedir: PathBuf, has_rules: bool) -> Router {
+    let closed = Router::new()
+        .route("/puppet/v3/environment_modules", get(list_modules))
+        .route("/puppet/v3/plans", get(list_plans))
+        .route("/puppet/v3/plans/{module}/{plan}", get(show_plan));
+    let open = Router::new()
         .route("/puppet/v3/environments", get(list_environments))
         .route("/puppet/v3/tasks", get(list_tasks))
-        .route("/puppet/v3/tasks/{module}/{task}", get(show_task))
-        .with_state(ListingServer {
-            code,
-            codedir: codedir.into(),
-        })
+        .route("/puppet/v3/tasks/{module}/{task}", get(show_task));
+    let routes = match has_rules {
+        true => open.merge(closed),
+        false => open,
+    };
+    routes.with_state(ListingServer {
+        code,
+        codedir: codedir.into(),
+    })
 }
 
 async fn list_environments(
@@ -112,6 +146,44 @@ async fn show_task(
     caller.require_certname()?;
     let environment = params.environment()?;
     let shown = run_blocking(move || server.task(&environment, &module, &task)).await?;
+    Ok(Json(shown).into_response())
+}
+
+async fn list_modules(
+    State(server): State<ListingServer>,
+    caller: PuppetApiCaller,
+    params: QueryParams,
+) -> Result<Response, ListingFailure> {
+    caller.require_certname()?;
+    if params.get("environment")?.is_none() {
+        let listed = run_blocking(move || server.all_modules()).await?;
+        return Ok(Json(listed).into_response());
+    }
+    let environment = params.environment()?;
+    let listed = run_blocking(move || server.modules(&environment)).await?;
+    Ok(Json(listed).into_response())
+}
+
+async fn list_plans(
+    State(server): State<ListingServer>,
+    caller: PuppetApiCaller,
+    params: QueryParams,
+) -> Result<Response, ListingFailure> {
+    caller.require_certname()?;
+    let environment = params.environment()?;
+    let listed = run_blocking(move || server.plans(&environment)).await?;
+    Ok(Json(listed).into_response())
+}
+
+async fn show_plan(
+    State(server): State<ListingServer>,
+    Path((module, plan)): Path<(String, String)>,
+    caller: PuppetApiCaller,
+    params: QueryParams,
+) -> Result<Response, ListingFailure> {
+    caller.require_certname()?;
+    let environment = params.environment()?;
+    let shown = run_blocking(move || server.plan(&environment, &module, &plan)).await?;
     Ok(Json(shown).into_response())
 }
 
@@ -187,6 +259,60 @@ impl ListingServer {
         Ok(tasks.collect())
     }
 
+    fn modules(&self, environment: &EnvironmentName) -> Result<EnvironmentModules, ListingFailure> {
+        let version = self.version(environment)?;
+        let modules = version.modules().map_err(failure)?.into_iter();
+        let modules = modules.map(|module| {
+            let metadata = version.source(Some(&module.name), "metadata.json");
+            let metadata = metadata.map_err(failure)?;
+            let metadata = metadata.and_then(|it| serde_json::from_slice(&it.content).ok());
+            let metadata: Value = metadata.unwrap_or_default();
+            Ok(ListedModule {
+                name: module.name,
+                version: metadata["version"].as_str().map(str::to_owned),
+            })
+        });
+        Ok(EnvironmentModules {
+            modules: modules.collect::<Result<_, ListingFailure>>()?,
+            name: environment.to_string(),
+        })
+    }
+
+    fn all_modules(&self) -> Result<Vec<EnvironmentModules>, ListingFailure> {
+        let environments = self.code.environments().map_err(failure)?;
+        environments.iter().map(|it| self.modules(it)).collect()
+    }
+
+    fn plans(&self, environment: &EnvironmentName) -> Result<Vec<ListedPlan>, ListingFailure> {
+        let plans = self.version(environment)?.plans().map_err(failure)?;
+        let plans = plans.into_iter().map(|plan| ListedPlan {
+            name: plan.name.to_string(),
+            environment: [TaskEnvironment {
+                name: environment.to_string(),
+                code_id: None,
+            }],
+        });
+        Ok(plans.collect())
+    }
+
+    fn plan(
+        &self,
+        environment: &EnvironmentName,
+        module: &str,
+        plan: &str,
+    ) -> Result<Value, ListingFailure> {
+        let version = self.version(environment)?;
+        require_module(&*version, module)?;
+        let name = full_name(module, plan);
+        let unknown = || ListingFailure::Unknown(format!("Could not find plan '{}'", shown(plan)));
+        let parsed = name.parse().map_err(|_| unknown())?;
+        match version.plan(&parsed) {
+            Ok(_) => Ok(json!({"metadata": {}, "name": name})),
+            Err(error) if error.is_not_found() => Err(unknown()),
+            Err(error) => Err(failure(error)),
+        }
+    }
+
     fn task(
         &self,
         environment: &EnvironmentName,
@@ -194,21 +320,9 @@ impl ListingServer {
         task: &str,
     ) -> Result<Value, ListingFailure> {
         let version = self.version(environment)?;
-        let is_known = version.module(module).map_err(failure)?.is_some();
-        if !is_known {
-            let module: String = module.chars().take(255).collect();
-            return Err(ListingFailure::Unknown(format!(
-                "Could not find module '{module}'"
-            )));
-        }
-        let unknown = || {
-            let task: String = task.chars().take(255).collect();
-            ListingFailure::Unknown(format!("Could not find task '{task}'"))
-        };
-        let full_name = match task {
-            "init" => module.to_owned(),
-            task => format!("{module}::{task}"),
-        };
+        require_module(&*version, module)?;
+        let unknown = || ListingFailure::Unknown(format!("Could not find task '{}'", shown(task)));
+        let full_name = full_name(module, task);
         let name = full_name.parse().map_err(|_| unknown())?;
         let found = match version.task(&name) {
             Ok(found) => found,
@@ -221,6 +335,29 @@ impl ListingServer {
             "name": full_name,
             "files": file_documents(&found, environment),
         }))
+    }
+}
+
+/// The name of a task or plan; `init` is the one with the name of the module.
+fn full_name(module: &str, name: &str) -> String {
+    match name {
+        "init" => module.to_owned(),
+        name => format!("{module}::{name}"),
+    }
+}
+
+/// The begin of a name of a request, for messages.
+fn shown(name: &str) -> String {
+    name.chars().take(SHOWN_NAME).collect()
+}
+
+fn require_module(version: &dyn CodeVersion, module: &str) -> Result<(), ListingFailure> {
+    match version.module(module).map_err(failure)? {
+        Some(_) => Ok(()),
+        None => Err(ListingFailure::Unknown(format!(
+            "Could not find module '{}'",
+            shown(module)
+        ))),
     }
 }
 

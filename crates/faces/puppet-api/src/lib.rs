@@ -8,7 +8,7 @@
 //! GET  /puppet/v3/file_content/{mount}/{*path}       module [files]
 //! GET  /puppet/v3/file_metadata(s)/{mount}/{*path}   module [file_metadata]
 //! …    /puppet/v3/file_bucket_file/{*key}            module [bucket]
-//! GET  /puppet/v3/environments, …/tasks              module [environment_listing]
+//! GET  /puppet/v3/environments, …/tasks, …           module [environment_listing]
 //! …    /puppet-ca/v1/…                               module [ca]
 //! PUT  /puppet/v3/facts/{certname}                   module [submissions]
 //! PUT  /puppet/v3/report/{certname}                  module [submissions]
@@ -16,6 +16,8 @@
 //! ```
 //!
 //! If a puppetserver is behind this server, module [front] passes requests of its nodes to it.
+//!
+//! Module [authorization] has the rules of an `auth.conf`.
 //!
 //! Invariants:
 //! - The caller is identified only by the verified client certificate of the connection
@@ -26,6 +28,7 @@
 //!   limits of their own, and share a bounded memory.
 
 mod agent;
+mod authorization;
 mod bounded_body;
 mod bucket;
 pub mod ca;
@@ -56,6 +59,7 @@ use node_code::NodeCode;
 use submitted_body::SubmissionReader;
 
 pub use agent::AgentServer;
+pub use authorization::{AuthorizationRules, AuthorizationRulesError};
 pub use ca::{AutosignError, AutosignPolicy, CaService, CaWorkError, certificate_status};
 pub use front::{PuppetserverFront, PuppetserverFrontError};
 
@@ -76,6 +80,8 @@ pub struct PuppetApiState {
     pub run_reports: run_reports::RunReports,
     /// The server of agents; `None` if another server compiles their catalogs.
     pub agents: Option<AgentServer>,
+    /// Rules of an `auth.conf`; `None` for Puppet's default rules.
+    pub rules: Option<AuthorizationRules>,
     /// Copies of files that agents replace.
     pub bucket: file_bucket::FileBucket,
     /// The puppetserver of other nodes, if it is behind this server.
@@ -95,7 +101,11 @@ impl std::fmt::Debug for PuppetApiState {
 pub fn router(state: PuppetApiState) -> Router {
     let ca = state.ca.clone().map(ca::router).unwrap_or_default();
     let bodies = SubmissionReader::new();
-    let listing = environment_listing::router(Arc::clone(&state.code), state.codedir);
+    let listing = environment_listing::router(
+        Arc::clone(&state.code),
+        state.codedir,
+        state.rules.is_some(),
+    );
     let code = NodeCode::new(state.code, state.pinned_versions);
     let front = state.front;
     let agents = state
@@ -121,6 +131,13 @@ pub fn router(state: PuppetApiState) -> Router {
             let passing = FrontRoutes { front, passes_ca };
             routes.layer(axum::middleware::from_fn_with_state(passing, front::pass))
         }
+        None => routes,
+    };
+    let routes = match state.rules {
+        Some(rules) => routes.layer(axum::middleware::from_fn_with_state(
+            rules,
+            authorization::authorize,
+        )),
         None => routes,
     };
     routes

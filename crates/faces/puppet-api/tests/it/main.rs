@@ -4,6 +4,7 @@
 
 mod agents;
 mod audit;
+mod auth_conf;
 mod authority;
 mod autosign;
 mod bootstrap;

@@ -16,7 +16,9 @@ use pki::{
     CertificateAuthority, CertnamePrivilege, ClientAuth, ClientTls, KeyType, NamePattern,
     PrivilegedNames, ServerTls, TlsFiles,
 };
-use puppet_api::{AgentServer, AutosignPolicy, CaService, PuppetApiState, PuppetserverFront};
+use puppet_api::{
+    AgentServer, AuthorizationRules, AutosignPolicy, CaService, PuppetApiState, PuppetserverFront,
+};
 use reqwest::{Method, Response, StatusCode};
 use run_reports::{RunReports, RunReportsConfig};
 use store::{Store, StoreConfig};
@@ -32,6 +34,8 @@ pub(crate) struct SiteOptions {
     pub(crate) has_ca: bool,
     /// Lifetime of renewed certificates.
     pub(crate) renewal: Option<std::time::Duration>,
+    /// The text of an `auth.conf`.
+    pub(crate) auth_conf: Option<String>,
     /// The CA of the site; a new one if absent.
     pub(crate) ca: Option<CertificateAuthority>,
     /// The certificate of the server; a new one if absent.
@@ -48,6 +52,7 @@ impl Default for SiteOptions {
             has_agents: false,
             has_ca: true,
             renewal: None,
+            auth_conf: None,
             ca: None,
             own_tls: None,
             choices: CompilerChoices::default(),
@@ -161,6 +166,11 @@ impl Site {
             .map(|url| PuppetserverFront::new(url, &own, catalogs, Arc::clone(&code)).unwrap());
         let bucket = FileBucketConfig::new(dir.path().join("bucket"));
         let bucket = FileBucket::start(bucket).unwrap();
+        let rules = options.auth_conf.map(|text| {
+            let file = dir.path().join("auth.conf");
+            std::fs::write(&file, text).unwrap();
+            AuthorizationRules::read(&file).unwrap()
+        });
         let pinned = PinnedVersions::default();
         let state = PuppetApiState {
             run_reports: run_reports.clone(),
@@ -171,6 +181,7 @@ impl Site {
             ca: options.has_ca.then_some(service),
             agents,
             bucket: bucket.clone(),
+            rules,
             front,
         };
         let stop = CancellationToken::new();

@@ -24,6 +24,7 @@ async fn a_body_that_never_arrives_is_given_up_on_every_route() {
         agents: None,
         front: None,
         bucket: site.bucket.clone(),
+        rules: None,
     });
     for (method, path) in [
         ("PUT", "certificate_request/web1"),

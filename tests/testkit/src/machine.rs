@@ -51,6 +51,18 @@ pub fn resident_kib(pid: Pid) -> Result<u64> {
 /// Processor time of a process so far, in seconds.
 pub fn cpu_seconds(pid: Pid) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()))?;
+    Ok(stat_seconds(&stat, 11))
+}
+
+/// CPU time of the children of this process that have ended, and of theirs, in seconds.
+pub fn children_cpu_seconds() -> Result<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    Ok(stat_seconds(&stat, 13))
+}
+
+/// The sum of user and system time in a line of `/proc/PID/stat`; the first of them is this field after the
+/// name.
+fn stat_seconds(stat: &str, first: usize) -> f64 {
     // The name may contain blanks; the fields after it are counted from its closing bracket.
     let fields = stat
         .rsplit_once(')')
@@ -58,11 +70,11 @@ pub fn cpu_seconds(pid: Pid) -> Result<f64> {
         .unwrap_or_default();
     let ticks: u64 = fields
         .split_whitespace()
-        .skip(11)
+        .skip(first)
         .take(2)
         .flat_map(str::parse::<u64>)
         .sum();
-    Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+    ticks as f64 / rustix::param::clock_ticks_per_second() as f64
 }
 
 /// Number of open file descriptors of a process.

@@ -1,6 +1,7 @@
 //! Real agents that are configured by this server alone.
 #![cfg(test)]
 
+mod direct;
 mod pinned;
 mod quickstart;
 mod site;

@@ -8,6 +8,7 @@
 
 mod agent;
 mod api;
+mod direct_puppet;
 mod fairness;
 mod fleet;
 mod lists;
@@ -26,13 +27,14 @@ use testkit::machine;
 use testkit::postgres::Postgres;
 
 use crate::api::ApiSize;
+use crate::direct_puppet::DirectPuppetSize;
 use crate::puppet_server::{PuppetRole, PuppetServerSize};
 use crate::release_traffic::ReleaseTrafficSize;
 
 /// The figures to measure and their size.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Names of figures; if none is named: fleet, one-node, agent, api, puppet-server, lists; and
+    /// Names of figures; if none is named: fleet, one-node, agent, api, puppet-server, direct-puppet, lists; and
     /// lists-postgres, release-traffic and fairness only by name
     names: Vec<String>,
     /// Simulated agents: 10,000 in `fleet`, 2,000 in `fairness`
@@ -98,6 +100,13 @@ async fn main() -> Result<()> {
             false => ReleaseTrafficSize::FULL,
         };
         release_traffic::run(&Installation::new(programs.clone(), "")?, size).await?;
+    }
+    if wanted("direct-puppet") {
+        let size = match options.smallest {
+            true => DirectPuppetSize::SMALLEST,
+            false => DirectPuppetSize::FULL,
+        };
+        direct_puppet::run(&Installation::new(programs.clone(), "")?, size).await?;
     }
     let filled = match options.smallest {
         true => lists::FILLED_SMALLEST,

@@ -27,7 +27,7 @@ use crate::defaults::KEEP_UNUSED;
 use crate::fingerprint::CatalogInputs;
 use crate::kept_catalogs::KeptCatalogs;
 use crate::stored_catalogs::{CatalogDatabase, StoredCatalogs};
-use crate::{AgentCatalogError, ChecksumType, CompressedCatalog};
+use crate::{AgentCatalogError, ChecksumType, CompressedCatalog, FactsPolicy};
 
 /// Gives catalogs to agents. Clones share everything.
 #[derive(Debug, Clone)]
@@ -238,7 +238,8 @@ impl AgentCatalogs {
             .catalogs
             .environment(&environment, request.code_id.as_deref());
         let opened = opening.await?;
-        let current = Box::pin(self.current_catalog(&request, &node, &opened));
+        let policy = FactsPolicy::default();
+        let current = Box::pin(self.current_catalog(&request, &node, &opened, policy));
         let causes = match current.await? {
             Ok(body) => {
                 return Ok(AgentCatalog {

@@ -1,7 +1,7 @@
 //! Answers agents that ask whether their last catalog is still that of their node: [`CatalogState`].
 //!
-//! Invariant: a catalog is called current only if a request with the facts that the node sent last would get
-//! the same document.
+//! Invariant: a catalog is called current only if a request with the facts from which it was compiled would
+//! get the same document. Other facts come with the next request for a catalog.
 
 use std::fmt;
 
@@ -13,7 +13,8 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use crate::agent_catalogs::AgentCatalogs;
 use crate::compile_cause::CompileCause;
 use crate::{
-    AgentCatalogError, AgentCatalogRequest, AgentIdentity, ChecksumType, CompressedCatalog,
+    AgentCatalogError, AgentCatalogRequest, AgentIdentity, CatalogInput, ChecksumType,
+    CompressedCatalog, FactsPolicy,
 };
 
 /// Whether the last catalog of a node is still the right one.
@@ -66,7 +67,10 @@ impl AgentCatalogs {
         }
         let node = node.without_reported_facts();
         let opened = self.inner.catalogs.environment(&environment, None).await?;
-        let current = Box::pin(self.current_catalog(&request, &node, &opened));
+        // The inventory may have the facts of another program than Puppet, such as an agent's own. They are not
+        // those of the next request for a catalog, which alone are compared.
+        let policy = FactsPolicy::Ignore;
+        let current = Box::pin(self.current_catalog(&request, &node, &opened, policy));
         match current.await? {
             Err(causes) => outdated(causes.first().map_or("it is not known", summarize)),
             Ok(body) if has_uuid(&body, catalog_uuid) => Ok(CatalogState::Current),
@@ -80,16 +84,28 @@ fn summarize(cause: &CompileCause) -> &'static str {
         CompileCause::NoCatalog => "it is not known here",
         CompileCause::NoVersion => "the environment has no versions",
         CompileCause::Volatile { .. } => "it depends on data that change without notice",
-        CompileCause::Input { input, .. } => match input {
-            crate::CatalogInput::Code => "another version of the code is live",
-            _ => "data of the node have changed",
-        },
+        CompileCause::Input { input, .. } => summarize_input(*input),
         CompileCause::Facts { .. } => "facts have changed",
         CompileCause::OutsideFiles { .. } | CompileCause::UnknownOutsideFiles => {
             "files outside of the version have changed"
         }
         CompileCause::Queries { .. } => "data of other nodes have changed",
         CompileCause::QueryFailed { .. } => "data of other nodes are not available",
+    }
+}
+
+fn summarize_input(input: CatalogInput) -> &'static str {
+    match input {
+        CatalogInput::Program => "this server is another build, or has other settings",
+        CatalogInput::Environment => "the node belongs to another environment",
+        CatalogInput::Code => "another version of the code is live",
+        CatalogInput::Classes => "the classes of its node groups have changed",
+        CatalogInput::ConfigData => "the configuration data of its node groups have changed",
+        CatalogInput::Variables => "the variables of its node groups have changed",
+        CatalogInput::Trusted => "the data of its certificate have changed",
+        CatalogInput::ServerFacts => "the facts of this server have changed",
+        CatalogInput::Format => "the agent asked for another form of it",
+        CatalogInput::FactNames => "it has facts of other names",
     }
 }
 

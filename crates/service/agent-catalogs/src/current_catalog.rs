@@ -20,12 +20,13 @@ use crate::{AgentCatalogError, CatalogInput, CompressedCatalog, FactsPolicy};
 
 impl AgentCatalogs {
     /// The last catalog of a node, if a compilation would give the same now, or else the reasons that it
-    /// would not.
+    /// would not. `policy` says which facts of the node count.
     pub(crate) async fn current_catalog(
         &self,
         request: &AgentCatalogRequest,
         node: &CatalogNode,
         opened: &OpenEnvironment,
+        policy: FactsPolicy,
     ) -> Result<Result<CompressedCatalog, Vec<CompileCause>>, AgentCatalogError> {
         let Some(code_id) = &opened.code_id else {
             return Ok(Err(vec![CompileCause::NoVersion]));
@@ -38,7 +39,7 @@ impl AgentCatalogs {
             return Ok(Err(vec![CompileCause::NoCatalog]));
         };
         let now = self.inputs(request, node, opened, code_id);
-        let causes = changed_inputs(&kept, &newest.dependencies, &now, FactsPolicy::default());
+        let causes = changed_inputs(&kept, &newest.dependencies, &now, policy);
         if !causes.is_empty() {
             return Ok(Err(causes));
         }

@@ -25,7 +25,7 @@ pub struct CatalogCheck {
 /// The response: is the catalog that of the node now?
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CatalogCheckAnswer {
-    /// True if a compilation from the node's last facts would give the same catalog now.
+    /// True if a compilation from the same facts would give the same catalog now.
     pub current: bool,
     /// The reason that it is not current; `None` if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]

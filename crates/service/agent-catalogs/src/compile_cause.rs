@@ -1,5 +1,7 @@
 //! Why a catalog was compiled: [`CompileCause`], kept with each compilation as [`CatalogCompilation`].
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::CatalogInput;
@@ -66,6 +68,65 @@ pub struct CatalogCompilation {
     #[serde(default)]
     pub ahead: bool,
     pub causes: Vec<CompileCause>,
+}
+
+impl CompileCause {
+    /// Name of the kind of cause, as in the API.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NoCatalog => "no_catalog",
+            Self::NoVersion => "no_version",
+            Self::Volatile { .. } => "volatile",
+            Self::Input { input, .. } => input.kind(),
+            Self::Facts { .. } => "facts",
+            Self::OutsideFiles { .. } => "outside_files",
+            Self::UnknownOutsideFiles => "unknown_outside_files",
+            Self::Queries { .. } => "queries",
+            Self::QueryFailed { .. } => "query_failed",
+        }
+    }
+
+    /// The facts, files or queries that differ.
+    #[must_use]
+    pub fn names(&self) -> NameList {
+        match self {
+            Self::Facts { paths } | Self::OutsideFiles { paths } => paths.clone(),
+            Self::Queries { queries } => queries.clone(),
+            Self::QueryFailed { query, .. } => NameList::new(vec![query.clone()]),
+            _ => NameList::default(),
+        }
+    }
+}
+
+/// The cause in a sentence, without the names.
+impl fmt::Display for CompileCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCatalog => f.write_str("no catalog of the node was kept"),
+            Self::NoVersion => f.write_str(
+                "the environment has no versions, so that its files may change at any time",
+            ),
+            Self::Volatile { cause } => {
+                write!(f, "the catalog is compiled for each request: {cause}")
+            }
+            Self::Input { input, before } => {
+                write!(f, "{} changed", input.description())?;
+                match before {
+                    Some(before) => write!(f, "; before: {before}"),
+                    None => Ok(()),
+                }
+            }
+            Self::Facts { .. } => f.write_str("facts that the code reads changed"),
+            Self::OutsideFiles { .. } => f.write_str("files outside of the version changed"),
+            Self::UnknownOutsideFiles => f.write_str(
+                "changes of files outside of the version could not be ruled out: there are too many files, or one \
+                 had just changed",
+            ),
+            Self::Queries { .. } => f.write_str("queries have other results"),
+            Self::QueryFailed { error, .. } => write!(f, "a query failed: {error}"),
+        }
+    }
 }
 
 impl NameList {

@@ -44,6 +44,40 @@ pub enum CatalogInput {
     FactNames,
 }
 
+impl CatalogInput {
+    /// Name of the input as the kind of a cause.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Environment => "environment",
+            Self::Code => "code",
+            Self::Classes => "classes",
+            Self::ConfigData => "config_data",
+            Self::Variables => "variables",
+            Self::Trusted => "trusted",
+            Self::ServerFacts => "server_facts",
+            Self::Format => "format",
+            Self::FactNames => "fact_names",
+        }
+    }
+
+    /// The input as the subject of a sentence.
+    pub(crate) fn description(self) -> &'static str {
+        match self {
+            Self::Program => "this program or its settings",
+            Self::Environment => "the environment",
+            Self::Code => "the version of the code",
+            Self::Classes => "the classes of the node's groups",
+            Self::ConfigData => "the configuration data of the node's groups",
+            Self::Variables => "the variables of the node's groups",
+            Self::Trusted => "the data of the node's certificate",
+            Self::ServerFacts => "$server_facts",
+            Self::Format => "the format that the agent accepts",
+            Self::FactNames => "the names of facts with special characters",
+        }
+    }
+}
+
 /// Everything that a catalog is compiled from, except what is read from outside of the version.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CatalogInputs<'i> {

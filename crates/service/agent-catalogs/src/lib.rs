@@ -37,6 +37,7 @@ pub use compressed_catalog::CompressedCatalog;
 pub use error::AgentCatalogError;
 pub use facts_policy::FactsPolicy;
 pub use fingerprint::CatalogInput;
+pub use history::{KeptCatalogRecord, NodeCatalogRecord};
 pub use ignored_names::IgnoredNames;
 pub use metadata_document::MetadataDocument;
 pub use static_files::{BY_HASH, StaticContent, StaticContents, StaticFileError, inline_files};

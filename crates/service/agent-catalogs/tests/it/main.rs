@@ -1,7 +1,9 @@
 //! Catalogs for agents: the engine over a real database and code on disk.
 #![cfg(test)]
 
+mod history;
 mod kill;
+mod race;
 mod restart;
 mod site;
 mod staleness;

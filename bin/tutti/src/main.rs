@@ -80,7 +80,7 @@ enum TuttiCommand {
     /// catalog
     #[command(display_order = BESIDE_CONNECTION)]
     Validate(local_commands::validate::ValidateOptions),
-    /// Compile catalogs from the code of this machine, and compare them
+    /// Compile catalogs from the code of this machine, compare them, and show those of a server's agents
     #[command(subcommand, display_order = BESIDE_CONNECTION)]
     Catalog(local_commands::catalog::CatalogCommand),
     Quickstart(quickstart::Options),

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_catalogs::{AgentCatalogSources, AgentCatalogs};
+use agent_catalogs::AgentCatalogSources;
 use anyhow::{Context as _, Result};
 use broker::{Broker, BrokerHandle};
 use environments::{BlobStore, CodeReader, EnvironmentDir};
@@ -163,7 +163,6 @@ struct ServerEngines {
     /// Those that the API uses.
     api: api::ApiState,
     blobs: BlobStore,
-    agent_catalogs: AgentCatalogs,
     pinned_versions: environments::PinnedVersions,
     file_bucket: FileBucket,
     recheck: external_directories::RemoteUserCheck,
@@ -266,6 +265,7 @@ impl ServerEngines {
             connections,
             code,
             catalogs,
+            agent_catalogs,
             certificates: None,
             code_manager,
             access,
@@ -278,7 +278,6 @@ impl ServerEngines {
         Ok(Self {
             api,
             blobs,
-            agent_catalogs,
             pinned_versions,
             file_bucket,
             recheck,
@@ -307,7 +306,7 @@ impl ServerEngines {
         self.ssh.shutdown().await;
         // After the plans and the API, which request catalogs.
         self.api.catalogs.shutdown().await;
-        self.agent_catalogs.shutdown().await;
+        self.api.agent_catalogs.shutdown().await;
         // After the jobs, so that their last events are sent if possible.
         self.api.webhooks.shutdown().await;
         if let Some(broker) = broker {
@@ -329,7 +328,7 @@ impl ServerEngines {
     ) -> Result<puppet_api::PuppetApiState> {
         let certificates = self.api.certificates.as_ref();
         let agents = puppet_api::AgentServer {
-            catalogs: self.agent_catalogs.clone(),
+            catalogs: self.api.agent_catalogs.clone(),
             code: Arc::clone(&self.api.code),
             name: config.certname.clone(),
         };

@@ -33,6 +33,7 @@ mod large_reply;
 mod metrics;
 mod mount;
 mod near_names;
+mod node_catalogs;
 mod nodes;
 mod owners;
 mod ping;
@@ -300,6 +301,8 @@ pub fn router(state: ApiState) -> Router {
         .mount(&routes::CODE_DIFF, code_manager::diff)
         .mount(&routes::CODE_IMPACT, catalogs::impact)
         .mount(&routes::CATALOG_COMPILE, catalogs::compile)
+        .mount(&routes::NODE_CATALOG, node_catalogs::show)
+        .mount(&routes::NODE_CATALOG_HISTORY, node_catalogs::history)
         .mount(&routes::CODE_ROLLBACK, code_manager::rollback)
         .mount(&routes::CODE_PROMOTE, code_manager::promote)
         .mount(&routes::CODE_PIN, code_manager::pin)

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use agent_catalogs::AgentCatalogs;
 use api_types::{PlanCode, Route, RunCode};
 use audit::Audit;
 use catalogs::Catalogs;
@@ -50,6 +51,8 @@ pub struct ApiState {
     pub code: Arc<dyn CodeReader>,
     /// The compiler of catalogs.
     pub catalogs: Catalogs,
+    /// Catalogs that agents get.
+    pub agent_catalogs: AgentCatalogs,
     /// The certificate authority; `None` if this server is no CA.
     pub certificates: Option<ServerAuthority>,
     /// Code deployment; `None` if another program deploys code.

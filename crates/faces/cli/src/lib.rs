@@ -33,6 +33,7 @@ pub mod local;
 pub mod local_server;
 mod named_list;
 mod node;
+pub mod node_catalog;
 mod node_group;
 mod output_format;
 mod params;

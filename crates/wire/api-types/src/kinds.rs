@@ -88,6 +88,7 @@ kinds! {
     /// The webhook does not exist.
     UNKNOWN_WEBHOOK = 404 "tutti/unknown-webhook";
     /// No report of a run has this id; reports are kept for a limited time.
+    NO_CATALOG = 404 "tutti/no-catalog";
     UNKNOWN_REPORT = 404 "tutti/unknown-report";
     /// Several reports of runs have ids that begin so.
     AMBIGUOUS_REPORT = 409 "tutti/ambiguous-report";

@@ -30,6 +30,7 @@ pub mod inventory;
 pub mod jobs;
 pub mod kinds;
 mod limits;
+pub mod node_catalogs;
 pub mod nodes;
 pub mod openapi;
 mod order;
@@ -99,6 +100,9 @@ pub use inventory::{
     InventoryItem, InventoryList, InventoryQuery, NodeAbsence, NodeSelection, NodeSelectionQuery,
 };
 pub use jobs::{EnvironmentRef, Job, JobList, JobRollout, JobStatus, JobsOrder, JobsQuery, Owner};
+pub use node_catalogs::{
+    CatalogCompilationItem, CatalogHistory, CompileCauseItem, KeptCatalogItem, NodeCatalogDocument,
+};
 pub use nodes::{JobNode, JobNodes, NodesOrder, NodesQuery, Report, ReportItem};
 pub use order::Order;
 pub use paging::{Page, Pagination};

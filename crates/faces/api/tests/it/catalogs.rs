@@ -26,6 +26,11 @@ const IMPACT: &str = "/tutti/v1/code/impact";
 
 /// A request that is valid except for its token.
 pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
+    match route.operation_id {
+        "node_catalog" => return Some(("/tutti/v1/catalogs/a", String::new())),
+        "node_catalog_history" => return Some(("/tutti/v1/catalogs/a/history", String::new())),
+        _ => {}
+    }
     let (path, body) = match route.operation_id {
         "catalog_compile" => (COMPILE, command("a")),
         "code_impact" => (IMPACT, json!({"environment": "production", "nodes": ["a"]})),
@@ -365,4 +370,45 @@ async fn user_with(world: &World, login: &str, permissions: Vec<PermissionGrant>
     let request = TokenRequest::default();
     let token = Box::pin(access.login(login, "a good password".into(), request, None));
     token.await.expect("a token").expose_secret().to_owned()
+}
+
+#[tokio::test]
+async fn the_catalog_of_an_agent_is_shown_without_its_content() {
+    let world = World::new().await;
+    let reply = world.get("/tutti/v1/catalogs/web").await;
+    assert_eq!(reply.status, StatusCode::NOT_FOUND, "{}", reply.text());
+    assert_eq!(reply.json()["kind"], "tutti/no-catalog");
+    let reply = world.get("/tutti/v1/catalogs/web/history").await;
+    assert_eq!(reply.status, StatusCode::NOT_FOUND, "{}", reply.text());
+    let reply = world.get("/tutti/v1/catalogs/We%20b").await;
+    assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{}", reply.text());
+    let summary = json!({"catalog_uuid": "u", "environment": "production", "code_id": "c", "milliseconds": 5,
+        "bytes": 60, "volatile": null, "causes": [
+            {"kind": "facts", "paths": {"names": ["os.family"], "further": 2}},
+            {"kind": "input", "input": "code", "before": "b"}]});
+    let row = store::CatalogCompilationRow {
+        certname: "web".to_owned(),
+        sequence: 1,
+        at_ms: 1_795_840_350_000,
+        summary: summary.to_string(),
+    };
+    let bounds = store::AgentCatalogBounds {
+        catalogs: 3,
+        compilations: 9,
+        known_nodes_only: false,
+    };
+    let changes = [store::AgentCatalogChange::Compilation(row)];
+    let changing = world.store.change_agent_catalogs(&changes, bounds);
+    changing.await.expect("recorded");
+    let item = json!({"catalog_uuid": "u", "environment": "production", "code_id": "c",
+        "time": "2026-11-28T04:32:30.000Z", "milliseconds": 5, "bytes": 60, "volatile": null, "ahead": false,
+        "causes": [
+            {"kind": "facts", "text": "facts that the code reads changed", "names": ["os.family"], "further": 2},
+            {"kind": "code", "text": "the version of the code changed; before: b", "names": [], "further": 0}]});
+    let reply = world.get("/tutti/v1/catalogs/web").await;
+    assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+    let document = json!({"node": "web", "compilation": item, "kept": null});
+    assert_eq!(reply.json(), document);
+    let reply = world.get("/tutti/v1/catalogs/web/history").await;
+    assert_eq!(reply.json(), json!({"node": "web", "items": [item]}));
 }

@@ -143,9 +143,25 @@ impl World {
             inventory.clone(),
         );
         let run_reports = run_reports.await.expect("the reports");
+        let sources = agent_catalogs::AgentCatalogSources {
+            catalogs: catalogs.clone(),
+            inventory: inventory.clone(),
+            run_reports: run_reports.clone(),
+            code: Arc::clone(&code) as Arc<dyn environments::CodeReader>,
+        };
+        let key = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
+        let database = agent_catalogs::CatalogDatabase {
+            store: store.clone(),
+            seal: Arc::new(key),
+            known_nodes_only: true,
+        };
+        let settings = agent_catalogs::AgentCatalogSettings::new("build".to_owned());
+        let agent_catalogs =
+            agent_catalogs::AgentCatalogs::start(settings, sources, Some(database));
         let state = ApiState {
             run_reports,
             catalogs,
+            agent_catalogs: agent_catalogs.await.expect("the catalogs"),
             plans,
             external_directories,
             connections,

@@ -32,7 +32,7 @@ const EVERYWHERE: [(&str, NameKind); 5] = [
 ];
 
 /// Arguments of single verbs.
-const OF_VERBS: [(&[&str], &str, NameKind); 36] = [
+const OF_VERBS: [(&[&str], &str, NameKind); 39] = [
     (&["task", "run"], "task", NameKind::Tasks),
     (&["task", "run"], "pairs", NameKind::TaskParameters),
     (&["task", "show"], "task", NameKind::Tasks),
@@ -58,6 +58,9 @@ const OF_VERBS: [(&[&str], &str, NameKind); 36] = [
     (&["node", "show"], "node", NameKind::Nodes),
     (&["report", "list"], "node", NameKind::Nodes),
     (&["report", "list"], "job", NameKind::Jobs),
+    (&["catalog", "show"], "node", NameKind::Nodes),
+    (&["catalog", "history"], "node", NameKind::Nodes),
+    (&["catalog", "why"], "node", NameKind::Nodes),
     (&["enc"], "certname", NameKind::Nodes),
     (&["node-group", "show"], "group", NameKind::NodeGroups),
     (&["node-group", "edit"], "group", NameKind::NodeGroups),

@@ -12,6 +12,7 @@ mod job_code;
 mod jobs;
 
 mod names;
+mod node_catalogs;
 mod plans;
 mod rbac;
 mod reports;

@@ -1,5 +1,5 @@
-//! `tutti catalog`: compiles catalogs from the files of this machine, and compares them. Main type:
-//! [`CatalogCommand`].
+//! `tutti catalog`: compiles catalogs from the files of this machine, compares them, and shows those that a server
+//! compiled for its agents. Main type: [`CatalogCommand`].
 //!
 //! It needs neither a server nor Puppet, except for a comparison with a puppetserver and for exported
 //! resources of other nodes, which are in PuppetDB; only code in Ruby needs Ruby with Puppet's library.
@@ -30,6 +30,8 @@ pub enum CatalogCommand {
     Impact(impact::ImpactOptions),
     /// Compile nodes here and on a puppetserver, and report the differences grouped by cause
     Shadow(shadow::ShadowOptions),
+    #[command(flatten)]
+    OfAgents(cli::node_catalog::NodeCatalogVerb),
 }
 
 /// Runs a command and returns its exit code.
@@ -42,5 +44,6 @@ pub fn run(command: &CatalogCommand) -> Result<u8, CommandFailure> {
         CatalogCommand::Diff(options) => diff::run(options),
         CatalogCommand::Impact(options) => impact::run(options),
         CatalogCommand::Shadow(options) => shadow::run(options),
+        CatalogCommand::OfAgents(verb) => cli::node_catalog::run_node_catalog(verb),
     }
 }

@@ -112,6 +112,14 @@ pub const FRONT_REQUESTS_OF_NODE: usize = 4;
 /// Time for which a request waits for its turn at the puppetserver: many compilations of 10 seconds.
 pub const FRONT_WAIT: Duration = Duration::from_secs(60);
 
+/// Time for which a puppetserver is believed to read the headers that name its clients: a changed `auth.conf`
+/// needs a restart, which takes half a minute.
+pub const FRONT_TRUST_TIME: Duration = Duration::from_secs(30);
+
+/// Time in which a puppetserver must refuse a client without a certificate. It does so without JRuby, in
+/// milliseconds, unless all of its threads are busy.
+pub const FRONT_TRUST_WAIT: Duration = Duration::from_secs(60);
+
 /// Largest body of a request that is passed to the puppetserver, in bytes: a file for the bucket. It is never in
 /// memory as a whole.
 pub const FRONT_BODY_BYTES: usize = 1024 * 1024 * 1024;

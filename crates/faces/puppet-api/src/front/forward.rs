@@ -27,6 +27,7 @@ impl PuppetserverFront {
     ) -> Result<Response, PuppetApiFailure> {
         let url = head.url(&self.inner.url)?;
         let turn = self.take_turn(caller).await?;
+        self.ensure_headers_are_read().await?;
         let mut headers = head.headers(&body);
         headers.extend(Self::headers_of(caller).into_headers());
         let request = self.inner.http.request(head.method.clone(), url);

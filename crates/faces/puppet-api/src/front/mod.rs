@@ -14,10 +14,11 @@
 //! Invariants:
 //! - The puppetserver learns the client from headers that are made of the verified certificate of the
 //!   connection. Those of a request never reach it.
-//! - It decides itself what a client may do, by its `auth.conf`.
+//! - It decides itself what a client may do, by its `auth.conf`; nothing is passed if it ignores these headers.
 //! - Bodies are streamed; requests at once, and the time in which nothing is received, are bounded.
 
 mod forward;
+mod header_trust;
 mod middleware;
 mod outgoing;
 
@@ -31,6 +32,7 @@ use pcp::Certname;
 use pki::{ClientTls, LoadError, TlsFiles};
 use reqwest::Url;
 
+use self::header_trust::HeaderTrust;
 use crate::defaults::{
     FRONT_CONNECT_TIMEOUT, FRONT_IDLE_CONNECTION, FRONT_READ_TIMEOUT, FRONT_REQUESTS,
     FRONT_REQUESTS_OF_NODE,
@@ -58,6 +60,7 @@ struct FrontState {
     code: Arc<dyn CodeReader>,
     /// Requests at once, of each client and of all.
     turns: NodeShares,
+    trust: HeaderTrust,
 }
 
 /// Reason that a puppetserver cannot be used.
@@ -114,6 +117,7 @@ impl PuppetserverFront {
                 http,
                 catalogs,
                 code,
+                trust: HeaderTrust::default(),
                 turns: NodeShares::new(FRONT_REQUESTS_OF_NODE).with_total(FRONT_REQUESTS),
             }),
         })

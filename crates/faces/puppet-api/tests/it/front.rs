@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -36,6 +36,8 @@ struct EchoPuppetserver {
 #[derive(Default)]
 struct EchoState {
     requests: AtomicUsize,
+    /// It takes all requests for those of the server in front of it.
+    ignores_headers: AtomicBool,
     /// Requests for `/puppet/v3/held/…` wait for a permit.
     held: Option<Semaphore>,
 }
@@ -106,6 +108,14 @@ impl EchoPuppetserver {
 }
 
 async fn echo(State(state): State<Arc<EchoState>>, request: Request) -> Response {
+    let is_unknown = request
+        .headers()
+        .get("x-client-verify")
+        .is_none_or(|it| it != "SUCCESS");
+    let is_open = request.uri().path().starts_with("/puppet-ca/");
+    if is_unknown && !is_open && !state.ignores_headers.load(Ordering::Relaxed) {
+        return StatusCode::FORBIDDEN.into_response();
+    }
     state.requests.fetch_add(1, Ordering::Relaxed);
     let (parts, body) = request.into_parts();
     if let Some(held) = &state.held
@@ -429,4 +439,27 @@ async fn one_node_does_not_take_the_turns_of_others() {
     for request in greedy {
         assert_eq!(request.await.unwrap(), StatusCode::OK);
     }
+}
+
+#[tokio::test]
+async fn nothing_is_passed_to_a_puppetserver_that_ignores_who_asks() {
+    let puppetserver = EchoPuppetserver::start().await;
+    let ignores = &puppetserver.state.ignores_headers;
+    ignores.store(true, Ordering::Relaxed);
+    let site = puppetserver.behind("new1", false).await;
+    let node = site.node("old1");
+    for path in [
+        "/puppet/v3/environments",
+        "/puppet/v3/node/old1?environment=production",
+        "/puppet-ca/v1/certificate_statuses/all",
+    ] {
+        let (status, body) = node.get(path).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{path}: {body}");
+        assert!(body.contains("allow-header-cert-info"), "{body}");
+    }
+    let (status, body) = post(&node, "old1", form("production", &facts_of("old1"))).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{body}");
+    ignores.store(false, Ordering::Relaxed);
+    let (status, body) = node.get("/puppet/v3/environments").await;
+    assert_eq!(status, StatusCode::OK, "{body}");
 }

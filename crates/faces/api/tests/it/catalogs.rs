@@ -380,7 +380,7 @@ async fn the_catalog_of_an_agent_is_shown_without_its_content() {
     assert_eq!(reply.json()["kind"], "tutti/no-catalog");
     let reply = world.get("/tutti/v1/catalogs/web/history").await;
     assert_eq!(reply.status, StatusCode::NOT_FOUND, "{}", reply.text());
-    let reply = world.get("/tutti/v1/catalogs/We%20b").await;
+    let reply = world.get("/tutti/v1/catalogs/a%5Cb").await;
     assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{}", reply.text());
     let summary = json!({"catalog_uuid": "u", "environment": "production", "code_id": "c", "milliseconds": 5,
         "bytes": 60, "volatile": null, "causes": [

@@ -27,7 +27,7 @@ pub(crate) fn opened(route: &Route) -> u16 {
         return status;
     }
     match route.operation_id {
-        "plan" | "run_report" => 404,
+        "plan" | "run_report" | "node_catalog" | "node_catalog_history" => 404,
         _ => route.success(),
     }
 }

@@ -112,14 +112,17 @@ fn collect(command: &clap::Command, verbs: &mut Vec<String>, found: &mut Vec<cla
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
+    use clap::{CommandFactory as _, Subcommand as _};
 
     use super::*;
+    use crate::node_catalog::NodeCatalogVerb;
     use crate::tests::Arguments;
 
     #[test]
     fn every_argument_of_the_table_is_there() {
-        let mut command = Arguments::command();
+        // the program adds these verbs to its own of the same noun
+        let catalog = NodeCatalogVerb::augment_subcommands(clap::Command::new("catalog"));
+        let mut command = Arguments::command().subcommand(catalog);
         command.build();
         for (verbs, id, _) in OF_VERBS {
             let mut verb = &command;

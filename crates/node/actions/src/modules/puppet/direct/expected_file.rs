@@ -128,7 +128,8 @@ impl ExpectedFile {
         let (state, tree) = match (text("ensure"), recurse) {
             (Some("absent"), None) => (ExpectedState::Absent, None),
             (_, Some(covers_others)) => {
-                let purges = parameters.get("purge").is_some_and(is_true);
+                // Puppet looks at what else there is only if it recurses on the node
+                let purges = covers_others && parameters.get("purge").is_some_and(is_true);
                 let tree = ExpectedTree::read(parameters, source, purges, covers_others)?;
                 (ExpectedState::Directory, Some(tree))
             }

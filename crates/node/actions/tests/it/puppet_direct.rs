@@ -7,6 +7,11 @@ use super::puppet_fake::{Puppet, reports};
 
 const CATALOG_UUID: &str = "06702c6d-a713-4611-80a5-f0de71828dc3";
 
+/// The line of a report that names the catalog.
+fn uuid_line() -> String {
+    format!("catalog_uuid: {CATALOG_UUID}\n")
+}
+
 /// A node whose last catalog wants the file `motd` to have the content `hello`.
 struct DirectNode {
     puppet: Puppet,
@@ -15,7 +20,7 @@ struct DirectNode {
 
 impl DirectNode {
     async fn start(answers: &[Answer], interval_s: u64) -> Self {
-        let agent = format!("{}exit 0\n", reports("unchanged", ""));
+        let agent = format!("{}exit 0\n", reports("unchanged", &uuid_line()));
         let puppet = Puppet::start(&agent).await;
         let home = &puppet.home;
         let files = Certificates::make(home);
@@ -191,7 +196,7 @@ async fn after_a_failed_run_files_alone_are_not_enough() {
     assert_eq!(node.runs(), [true], "the repair fails");
     std::fs::write(node.motd(), "hello").unwrap();
     node.puppet
-        .plays(&format!("{}exit 0\n", reports("unchanged", "")));
+        .plays(&format!("{}exit 0\n", reports("unchanged", &uuid_line())));
     node.puppet.run().await;
     assert_eq!(node.runs(), [false], "a complete run makes up for it");
     node.puppet.run().await;

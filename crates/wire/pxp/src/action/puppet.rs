@@ -58,6 +58,9 @@ pub struct PuppetResult {
     /// versions. For a cached catalog it is the version at the time of its compilation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code_id: Option<CodeId>,
+    /// Extension: id of the catalog, which each compilation makes anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catalog_uuid: Option<String>,
     /// Extension: true if the run was made in noop mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noop: Option<bool>,
@@ -229,6 +232,7 @@ impl PuppetResult {
             cause: None,
             configuration_version: None,
             code_id: None,
+            catalog_uuid: None,
             noop: None,
             noop_pending: None,
             corrective_change: None,

@@ -46,13 +46,15 @@ impl FullRun {
         result.error_type.is_some() || !matches!(result.detailed_exitcode, Some(0 | 2))
     }
 
-    /// True if a run was complete: it has no failure, and is no noop run.
+    /// True if a run was complete: it has no failure, is no noop run, and got its catalog from the server.
     pub(super) fn is_complete(result: &PuppetResult) -> bool {
         let status = result.status.as_str();
+        let source = result.cached_catalog_status.as_deref();
         !Self::has_failed(result)
             && matches!(status, "changed" | "unchanged")
             && result.noop != Some(true)
             && result.noop_pending != Some(true)
+            && matches!(source, None | Some("not_used"))
     }
 
     /// The time since the run; `None` if the clock was set back since.
@@ -81,6 +83,7 @@ mod tests {
             |result| result.noop_pending = Some(true),
             |result| result.detailed_exitcode = Some(6),
             |result| result.detailed_exitcode = None,
+            |result| result.cached_catalog_status = Some("on_failure".to_owned()),
         ] {
             let mut result = complete.clone();
             change(&mut result);

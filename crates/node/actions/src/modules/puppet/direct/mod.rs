@@ -147,6 +147,10 @@ impl DirectRun<'_> {
         let Ok(catalog) = CachedCatalog::read(&self.catalog_path()) else {
             return;
         };
+        // another run may have got a catalog since
+        if result.catalog_uuid.as_ref() != Some(&catalog.catalog_uuid) {
+            return;
+        }
         let run = FullRun {
             catalog_digest: catalog.digest,
             ended: Timestamp::now(),

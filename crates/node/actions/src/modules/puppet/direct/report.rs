@@ -87,6 +87,7 @@ impl UnchangedRun<'_> {
             exitcode: 0,
             configuration_version: Some(catalog.version.clone()),
             code_id: catalog.code_id.clone(),
+            catalog_uuid: Some(catalog.catalog_uuid.clone()),
             noop: Some(false),
             noop_pending: Some(false),
             corrective_change: Some(false),

@@ -27,6 +27,7 @@ pub(super) struct ParsedRunReport {
     pub(super) status: Option<String>,
     pub(super) configuration_version: Option<String>,
     pub(super) code_id: Option<CodeId>,
+    pub(super) catalog_uuid: Option<String>,
     pub(super) puppet_version: Option<String>,
     pub(super) cached_catalog_status: Option<String>,
     pub(super) noop: Option<bool>,
@@ -80,6 +81,7 @@ impl ParsedRunReport {
                 "status" => &mut report.status,
                 "configuration_version" => &mut report.configuration_version,
                 "puppet_version" => &mut report.puppet_version,
+                "catalog_uuid" => &mut report.catalog_uuid,
                 "cached_catalog_status" => &mut report.cached_catalog_status,
                 other => {
                     report.walk_other(other, &mut events)?;
@@ -225,6 +227,7 @@ impl ParsedRunReport {
             exitcode: 0,
             configuration_version: self.configuration_version,
             code_id: self.code_id,
+            catalog_uuid: self.catalog_uuid,
             noop: self.noop,
             noop_pending: self.noop_pending,
             corrective_change: self.corrective_change,

@@ -6,12 +6,11 @@
 //!
 //! Invariant: nothing is passed to a puppetserver that has not refused such a request.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::StatusCode;
 use error_causes::chain;
 use http_client::ClientHeaders;
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::PuppetserverFront;
@@ -21,33 +20,61 @@ use crate::failure::PuppetApiFailure;
 /// Only known nodes may read it, and reading it changes nothing.
 const PROBE_PATH: &str = "/puppet/v3/environments";
 
-/// The time at which the puppetserver has refused a client without a certificate; `None`: not yet. Clones share
-/// it.
+/// Whether the puppetserver is known to read the headers. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct HeaderTrust(Arc<Mutex<Option<Instant>>>);
+pub(super) struct HeaderTrust(Arc<TrustState>);
+
+#[derive(Debug, Default)]
+struct TrustState {
+    /// Time at which the puppetserver has refused a client without a certificate; `None`: not yet.
+    proven: Mutex<Option<Instant>>,
+    /// Held by the request that asks.
+    asking: tokio::sync::Mutex<()>,
+}
+
+impl HeaderTrust {
+    fn proven(&self) -> Option<Instant> {
+        *self.0.proven.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, proven: Option<Instant>) {
+        *self.0.proven.lock().unwrap_or_else(PoisonError::into_inner) = proven;
+    }
+}
 
 impl PuppetserverFront {
     /// Returns when the puppetserver is known to read the headers.
     pub(super) async fn ensure_headers_are_read(&self) -> Result<(), PuppetApiFailure> {
-        // one question at a time
-        let mut proven = self.inner.trust.0.lock().await;
-        if proven.is_some_and(|at| at.elapsed() < FRONT_TRUST_TIME) {
+        let trust = &self.inner.trust;
+        let _asking = match trust.proven() {
+            Some(at) if at.elapsed() < FRONT_TRUST_TIME => return Ok(()),
+            // it is believed until the answer of the one request that asks again
+            Some(_) => match trust.0.asking.try_lock() {
+                Ok(asking) => asking,
+                Err(_) => return Ok(()),
+            },
+            None => trust.0.asking.lock().await,
+        };
+        let before = trust.proven();
+        if before.is_some_and(|at| at.elapsed() < FRONT_TRUST_TIME) {
             return Ok(());
         }
-        match (self.refuses_unknown_clients().await, *proven) {
-            (Ok(true), _) => *proven = Some(Instant::now()),
-            // It was proven before, and a puppetserver without a free thread refuses nothing.
-            (Err(error), Some(_)) if error.is_timeout() && !error.is_connect() => {}
-            (Err(error), _) => {
-                *proven = None;
+        match self.refuses_unknown_clients().await {
+            Ok(true) => trust.set(Some(Instant::now())),
+            // a puppetserver without a free thread refuses nothing, and has not been restarted
+            Err(error) if before.is_some() && error.is_timeout() && !error.is_connect() => {
+                trust.set(Some(Instant::now()));
+            }
+            Err(error) => {
+                trust.set(None);
                 let url = &self.inner.url;
                 let cause = chain(&error.without_url());
                 return Err(PuppetApiFailure::unreachable(format!(
                     "the puppetserver {url} cannot be reached: {cause}"
                 )));
             }
-            (Ok(false), _) => {
-                *proven = None;
+            Ok(false) => {
+                trust.set(None);
                 return Err(self.headers_are_ignored());
             }
         }

@@ -208,6 +208,18 @@ fn a_directory_is_compared_with_its_source() {
     std::fs::remove_dir_all(tree.join("sub")).unwrap();
     assert_eq!(drifts(false)[0].difference, "it is missing");
 
+    // with `remote`, Puppet does not look at what else there is
+    let files = [(
+        "t",
+        json!({"recurse": "remote", "purge": true, "source": source}),
+    )];
+    std::fs::create_dir_all(tree.join("sub")).unwrap();
+    std::fs::write(tree.join("sub/b"), "b").unwrap();
+    std::fs::write(tree.join("own"), "of the source").unwrap();
+    std::fs::write(tree.join("unknown"), "x").unwrap();
+    let remote = catalog(root, &files, json!({}), trees.clone());
+    assert_eq!(find_drift(&remote), []);
+
     let hostile =
         json!({tree.to_str().unwrap(): {source: [metadata("file", "../../etc/passwd", "x")]}});
     let files = [("t", json!({"recurse": true, "source": source}))];

@@ -34,6 +34,7 @@ pub(crate) fn start(
     store: Store,
 ) -> Result<Catalogs> {
     let section = &config.catalogs;
+    warn_of_unknown_groups(config, classifier);
     let defaults = CatalogSettings::default();
     let runtime = Handle::current();
     let (exports, kept_exports): (Arc<dyn ExportedResources>, _) = match inventory.is_embedded() {
@@ -75,6 +76,19 @@ pub(crate) fn start(
     Ok(Catalogs::new(settings, code, classifier.clone()))
 }
 
+/// Warns of settings for node groups that do not exist: they may have been renamed.
+fn warn_of_unknown_groups(config: &Config, classifier: &Classifier) {
+    let groups = classifier.groups();
+    for name in config.catalogs.node_groups.keys() {
+        if !groups.iter().any(|group| group.name == *name) {
+            tracing::warn!(
+                group = name,
+                "catalogs.node_groups names a node group that does not exist; its setting has no effect"
+            );
+        }
+    }
+}
+
 /// Starts the engine that gives agents their catalogs.
 pub(crate) async fn agent_catalogs(
     config: &Config,
@@ -87,7 +101,10 @@ pub(crate) async fn agent_catalogs(
         seal: Arc::new(seal),
         known_nodes_only: sources.inventory.is_embedded(),
     };
-    let settings = AgentCatalogSettings::new(program_build());
+    let settings = AgentCatalogSettings {
+        facts_policies: config.catalogs.facts_policies(),
+        ..AgentCatalogSettings::new(program_build())
+    };
     let started = AgentCatalogs::start(settings, sources, Some(database)).await;
     started.context("cannot read the catalogs of agents")
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
+use agent_catalogs::{FactsPolicies, FactsPolicy};
 use catalogs::{CatalogCompiler, ChosenCompiler, CompilerChoices};
 use serde::Deserialize;
 
@@ -29,6 +30,28 @@ pub(crate) struct CatalogsSection {
     pub environments: BTreeMap<String, CompilerSetting>,
     /// Compilers of nodes, by certname; stronger than those of environments.
     pub nodes: BTreeMap<String, CompilerSetting>,
+    /// The facts whose changes cause a compilation of a node's catalog.
+    pub facts: FactsSetting,
+    /// Settings of the nodes of node groups, by the name of the group.
+    pub node_groups: BTreeMap<String, NodeGroupSetting>,
+}
+
+/// Settings of the catalogs of a node group.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NodeGroupSetting {
+    /// The facts that count; absent: as for nodes without groups.
+    pub facts: Option<FactsSetting>,
+}
+
+/// The facts whose changes cause a compilation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FactsSetting {
+    Ignore,
+    #[default]
+    Read,
+    All,
 }
 
 /// The compiler of an environment or node, with its reason.
@@ -85,6 +108,16 @@ impl CatalogsSection {
         Duration::from_secs(self.compile_timeout_s)
     }
 
+    /// The facts that count, by node group.
+    pub(crate) fn facts_policies(&self) -> FactsPolicies {
+        let groups = self.node_groups.iter();
+        let by_group = groups.filter_map(|(name, group)| Some((name.clone(), group.facts?.into())));
+        FactsPolicies {
+            default: self.facts.into(),
+            by_group: by_group.collect(),
+        }
+    }
+
     /// The compilers of nodes and environments.
     pub(crate) fn choices(&self) -> CompilerChoices {
         let chosen = |settings: &BTreeMap<String, CompilerSetting>| {
@@ -125,6 +158,16 @@ impl From<CompilerName> for CatalogCompiler {
     }
 }
 
+impl From<FactsSetting> for FactsPolicy {
+    fn from(setting: FactsSetting) -> Self {
+        match setting {
+            FactsSetting::Ignore => Self::Ignore,
+            FactsSetting::Read => Self::Read,
+            FactsSetting::All => Self::All,
+        }
+    }
+}
+
 impl Default for CatalogsSection {
     fn default() -> Self {
         Self {
@@ -137,6 +180,8 @@ impl Default for CatalogsSection {
             compiler: CompilerName::Native,
             environments: BTreeMap::new(),
             nodes: BTreeMap::new(),
+            facts: FactsSetting::default(),
+            node_groups: BTreeMap::new(),
         }
     }
 }

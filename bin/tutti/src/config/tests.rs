@@ -193,3 +193,18 @@ fn relative_paths_start_at_the_file() {
         directory.path().join("state")
     );
 }
+
+#[test]
+fn node_groups_choose_the_facts_that_count() {
+    let text = "certname = 'a'\n[catalogs]\nfacts = 'all'\n[catalogs.node_groups.'Edge devices']\nfacts = 'ignore'";
+    let policies = read(text).unwrap().catalogs.facts_policies();
+    assert_eq!(policies.default, agent_catalogs::FactsPolicy::All);
+    let of_group = policies.of_groups(&["All Nodes".to_owned(), "Edge devices".to_owned()]);
+    assert_eq!(of_group, agent_catalogs::FactsPolicy::Ignore);
+    let error = read("certname = 'a'\n[catalogs]\nfacts = 'some'").unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains(r#"write one of "ignore", "read", "all""#),
+        "{error}"
+    );
+}

@@ -27,7 +27,7 @@ use crate::defaults::KEEP_UNUSED;
 use crate::fingerprint::CatalogInputs;
 use crate::kept_catalogs::KeptCatalogs;
 use crate::stored_catalogs::{CatalogDatabase, StoredCatalogs};
-use crate::{AgentCatalogError, ChecksumType, CompressedCatalog, FactsPolicy};
+use crate::{AgentCatalogError, ChecksumType, CompressedCatalog, FactsPolicies};
 
 /// Gives catalogs to agents. Clones share everything.
 #[derive(Debug, Clone)]
@@ -46,6 +46,7 @@ pub(crate) struct AgentCatalogsInner {
     pub(crate) stored: Option<StoredCatalogs>,
     /// This build of the program, and its settings.
     program: String,
+    facts_policies: FactsPolicies,
     stopped: CancellationToken,
     tasks: TaskTracker,
 }
@@ -66,6 +67,8 @@ pub struct AgentCatalogSettings {
     pub build: String,
     /// Time without use after which a catalog is deleted.
     pub keep_unused: Duration,
+    /// The facts whose changes cause a compilation.
+    pub facts_policies: FactsPolicies,
 }
 
 impl AgentCatalogSettings {
@@ -75,6 +78,7 @@ impl AgentCatalogSettings {
         Self {
             build,
             keep_unused: KEEP_UNUSED,
+            facts_policies: FactsPolicies::default(),
         }
     }
 }
@@ -183,6 +187,7 @@ impl AgentCatalogs {
                 kept,
                 stored,
                 program,
+                facts_policies: settings.facts_policies,
                 stopped,
                 tasks,
             }),
@@ -238,7 +243,7 @@ impl AgentCatalogs {
             .catalogs
             .environment(&environment, request.code_id.as_deref());
         let opened = opening.await?;
-        let policy = FactsPolicy::default();
+        let policy = self.inner.facts_policies.of_groups(node.groups());
         let current = Box::pin(self.current_catalog(&request, &node, &opened, policy));
         let causes = match current.await? {
             Ok(body) => {

@@ -35,7 +35,7 @@ pub use checksum::{ChecksumType, UnknownChecksumType};
 pub use compile_cause::{CatalogCompilation, CompileCause, NameList};
 pub use compressed_catalog::CompressedCatalog;
 pub use error::AgentCatalogError;
-pub use facts_policy::FactsPolicy;
+pub use facts_policy::{FactsPolicies, FactsPolicy};
 pub use fingerprint::CatalogInput;
 pub use history::{KeptCatalogRecord, NodeCatalogRecord};
 pub use ignored_names::IgnoredNames;

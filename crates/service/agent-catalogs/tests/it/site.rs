@@ -8,6 +8,7 @@ use std::sync::Arc;
 use agent_catalogs::{
     AgentCatalog, AgentCatalogError, AgentCatalogRequest, AgentCatalogSettings,
     AgentCatalogSources, AgentCatalogs, AgentFacts, AgentIdentity, CatalogDatabase, ChecksumType,
+    FactsPolicies,
 };
 use catalogs::{CatalogSettings, Catalogs, EmbeddedExports, InventoryQueries};
 use classifier::{Classifier, GroupDelta, GroupId, GroupInput, UnrestrictedEditor};
@@ -40,6 +41,8 @@ pub(crate) struct Site {
     pub(crate) store: Store,
     pub(crate) agents: AgentCatalogs,
     group: GroupId,
+    /// The facts that count, from the next start of the engine on.
+    pub(crate) facts_policies: FactsPolicies,
 }
 
 /// Everything of a request that a test varies.
@@ -107,6 +110,7 @@ impl Site {
             run_reports,
             store,
             group,
+            facts_policies: FactsPolicies::default(),
         };
         site.restart("build").await;
         site
@@ -121,7 +125,10 @@ impl Site {
             seal: Arc::new(seal),
             known_nodes_only: true,
         };
-        let settings = AgentCatalogSettings::new(build.to_owned());
+        let settings = AgentCatalogSettings {
+            facts_policies: self.facts_policies.clone(),
+            ..AgentCatalogSettings::new(build.to_owned())
+        };
         let agents = AgentCatalogs::start(settings, self.sources(), Some(database));
         self.agents = agents.await.unwrap();
     }

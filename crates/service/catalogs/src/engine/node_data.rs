@@ -32,6 +32,8 @@ pub struct CatalogNode {
     pub(super) environment: Option<EnvironmentName>,
     /// True if the environment is that of node groups, which the agent cannot choose.
     pub(super) has_group_environment: bool,
+    /// Names of the node groups that the node belongs to.
+    groups: Vec<String>,
 }
 
 impl CatalogNode {
@@ -76,6 +78,12 @@ impl CatalogNode {
         self.environment
             .as_ref()
             .filter(|_| self.has_group_environment)
+    }
+
+    /// Names of the node groups that the node belongs to, in alphabetical order.
+    #[must_use]
+    pub fn groups(&self) -> &[String] {
+        &self.groups
     }
 
     /// Certname of the node.
@@ -124,7 +132,9 @@ impl CatalogNode {
         let facts = to_hash(&known.fact);
         let trusted = trusted_data(known.certname.as_str(), "remote", known.trusted.as_object());
         let classes = classified.classes.into_iter();
+        let groups = classified.groups.into_iter();
         Ok(Self {
+            groups: groups.map(|group| group.name).collect(),
             facts: with_agent_facts(facts, known.certname.as_str()),
             trusted,
             classes: classes

@@ -27,6 +27,7 @@ use serde_json::Value;
 use store::Store;
 use tokio::sync::{Mutex, watch};
 
+use crate::catalogs_ahead::CatalogsAhead;
 use crate::config::Config;
 use crate::config::puppetserver::PuppetserverSection;
 use crate::configured_file::read_text;
@@ -116,10 +117,13 @@ impl CodeManagerStarter {
     async fn try_start(&self) -> Result<api::CodeDeploymentParts> {
         let (config, store) = (&self.config, &self.store);
         let (deployer, observers, features) = open(config).await?;
-        let after: Vec<Arc<dyn CodeCache>> = match &config.puppetserver {
-            Some(named) => vec![Arc::new(puppetserver(config, named)?)],
-            None => Vec::new(),
-        };
+        let mut after: Vec<Arc<dyn CodeCache>> = Vec::new();
+        if let Some(named) = &config.puppetserver {
+            after.push(Arc::new(puppetserver(config, named)?));
+        }
+        if config.catalogs.compile_ahead {
+            after.push(Arc::new(CatalogsAhead(self.agent_catalogs.clone())));
+        }
         let in_use = Arc::new(VersionUsers {
             store: store.clone(),
             inventory: self.inventory.clone(),

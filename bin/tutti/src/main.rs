@@ -7,6 +7,7 @@ mod audit;
 mod broker;
 mod ca;
 mod catalogs;
+mod catalogs_ahead;
 mod classifier;
 mod code_manager;
 mod config;

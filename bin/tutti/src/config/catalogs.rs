@@ -32,6 +32,8 @@ pub(crate) struct CatalogsSection {
     pub nodes: BTreeMap<String, CompilerSetting>,
     /// The facts whose changes cause a compilation of a node's catalog.
     pub facts: FactsSetting,
+    /// True to compile the catalogs of nodes in advance, after a deployment.
+    pub compile_ahead: bool,
     /// Settings of the nodes of node groups, by the name of the group.
     pub node_groups: BTreeMap<String, NodeGroupSetting>,
 }
@@ -181,6 +183,7 @@ impl Default for CatalogsSection {
             environments: BTreeMap::new(),
             nodes: BTreeMap::new(),
             facts: FactsSetting::default(),
+            compile_ahead: true,
             node_groups: BTreeMap::new(),
         }
     }

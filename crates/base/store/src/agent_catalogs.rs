@@ -110,7 +110,7 @@ const CODE_IDS: &str = "SELECT DISTINCT code_id FROM agent_catalogs";
 const LAST: &str = "SELECT MAX(last) FROM (SELECT MAX(sequence) AS last FROM agent_catalogs \
      UNION ALL SELECT MAX(sequence) FROM catalog_compilations) AS both_tables";
 const NODES: &str = "SELECT certname FROM agent_catalogs WHERE environment = $1 AND certname > $2 \
-     AND body IS NOT NULL ORDER BY certname LIMIT $3";
+     AND body IS NOT NULL AND used_ms >= $3 ORDER BY certname LIMIT $4";
 const PRUNE: &str = "DELETE FROM agent_catalogs WHERE (certname, sequence) IN \
      (SELECT certname, sequence FROM agent_catalogs WHERE used_ms < $1 LIMIT $2)";
 const PRUNE_COMPILATIONS: &str = "DELETE FROM catalog_compilations WHERE (certname, sequence) IN \
@@ -237,14 +237,17 @@ impl Store {
         Ok(last.flatten())
     }
 
-    /// Certnames after `after` (`""`: from the first one) whose newest catalog is of this environment.
+    /// Certnames after `after` (`""`: from the first one) whose newest catalog is of this environment, and was
+    /// given since `used_since_ms`, in milliseconds since 1970.
     pub async fn nodes_with_agent_catalog(
         &self,
         environment: &str,
+        used_since_ms: i64,
         after: &str,
         limit: u64,
     ) -> Result<Vec<String>, StoreError> {
-        self.query(NODES, values![environment, after, limit]).await
+        let values = values![environment, after, used_since_ms, limit];
+        self.query(NODES, values).await
     }
 
     /// Deletes catalogs that were not given, and compilations that did not happen, since this time, in

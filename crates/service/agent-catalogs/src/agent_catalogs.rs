@@ -23,9 +23,11 @@ use store::StoreError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::ahead::AheadQueue;
 use crate::defaults::KEEP_UNUSED;
 use crate::fingerprint::CatalogInputs;
 use crate::kept_catalogs::KeptCatalogs;
+use crate::new_catalog::CompilePurpose;
 use crate::stored_catalogs::{CatalogDatabase, StoredCatalogs};
 use crate::{AgentCatalogError, ChecksumType, CompressedCatalog, FactsPolicies};
 
@@ -46,9 +48,10 @@ pub(crate) struct AgentCatalogsInner {
     pub(crate) stored: Option<StoredCatalogs>,
     /// This build of the program, and its settings.
     program: String,
-    facts_policies: FactsPolicies,
-    stopped: CancellationToken,
-    tasks: TaskTracker,
+    pub(crate) facts_policies: FactsPolicies,
+    pub(crate) ahead: AheadQueue,
+    pub(crate) stopped: CancellationToken,
+    pub(crate) tasks: TaskTracker,
 }
 
 /// Engines from which catalogs are made.
@@ -133,6 +136,24 @@ pub struct AgentCatalog {
     pub volatile: Option<VolatileCause>,
 }
 
+impl AgentCatalogRequest {
+    /// A request as agents of Puppet 7 and 8 make it, with the facts that the node sent last.
+    #[must_use]
+    pub fn from_known_facts(agent: AgentIdentity, environment: EnvironmentName) -> Self {
+        Self {
+            agent,
+            environment,
+            code_id: None,
+            checks_environment: true,
+            facts: None,
+            static_files: Some(ChecksumType::Sha256),
+            form: DocumentForm::Rich,
+            transaction_uuid: None,
+            job_id: None,
+        }
+    }
+}
+
 impl AgentIdentity {
     /// The node with this name and these extensions in its certificate.
     #[must_use]
@@ -188,6 +209,7 @@ impl AgentCatalogs {
                 stored,
                 program,
                 facts_policies: settings.facts_policies,
+                ahead: AheadQueue::default(),
                 stopped,
                 tasks,
             }),
@@ -246,18 +268,20 @@ impl AgentCatalogs {
         let policy = self.inner.facts_policies.of_groups(node.groups());
         let current = Box::pin(self.current_catalog(&request, &node, &opened, policy));
         let causes = match current.await? {
-            Ok(body) => {
+            Ok(current) => {
+                self.record_use(&request, &current, kept).await?;
                 return Ok(AgentCatalog {
                     environment,
                     code_id: opened.code_id.clone(),
-                    body,
+                    body: current.body().clone(),
                     compile_time: None,
                     volatile: None,
                 });
             }
             Err(causes) => causes,
         };
-        Box::pin(self.compile(&request, &node, opened, (kept, causes))).await
+        let purpose = CompilePurpose::Request { kept };
+        Box::pin(self.compile(&request, &node, opened, (purpose, causes))).await
     }
 
     /// Classifies a node, unless it is one of the puppetserver, whose own classifier counts.
@@ -389,12 +413,20 @@ impl AgentCatalogs {
         &self,
         certname: &Certname,
     ) -> Result<Option<Map<String, Json>>, AgentCatalogError> {
+        let known = self.known_node(certname).await?;
+        Ok(known.map(|record| (*record.facts).clone()))
+    }
+
+    /// The node as the inventory knows it.
+    pub(crate) async fn known_node(
+        &self,
+        certname: &Certname,
+    ) -> Result<Option<NodeRecord>, AgentCatalogError> {
         let known = self.inner.inventory.facts(certname).await;
-        let known = known.map_err(|source| AgentCatalogError::FactSource {
+        known.map_err(|source| AgentCatalogError::FactSource {
             certname: certname.clone(),
             source,
-        })?;
-        Ok(known.map(|record| (*record.facts).clone()))
+        })
     }
 
     fn classify(

@@ -5,7 +5,6 @@
 
 use std::fmt;
 
-use compiler::DocumentForm;
 use environments::EnvironmentName;
 use flate2::read::GzDecoder;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -13,8 +12,8 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use crate::agent_catalogs::AgentCatalogs;
 use crate::compile_cause::CompileCause;
 use crate::{
-    AgentCatalogError, AgentCatalogRequest, AgentIdentity, CatalogInput, ChecksumType,
-    CompressedCatalog, FactsPolicy,
+    AgentCatalogError, AgentCatalogRequest, AgentIdentity, CatalogInput, CompressedCatalog,
+    FactsPolicy,
 };
 
 /// Whether the last catalog of a node is still the right one.
@@ -44,18 +43,9 @@ impl AgentCatalogs {
                 reason: reason.to_owned(),
             })
         };
-        // as agents of Puppet 7 and 8 ask
-        let request = AgentCatalogRequest {
-            agent,
-            environment,
-            code_id: None,
-            checks_environment: true,
-            facts: None,
-            static_files: Some(ChecksumType::Sha256),
-            form: DocumentForm::Rich,
-            transaction_uuid: None,
-            job_id: None,
-        };
+        // first, because it stands for the age of all that is read
+        let kept = self.inner.catalogs.begin_catalog(&agent.certname);
+        let request = AgentCatalogRequest::from_known_facts(agent, environment);
         let (node, environment) = match self.classify_request(&request).await {
             Err(AgentCatalogError::OfPuppetserver { .. }) => {
                 return outdated("a puppetserver compiles the catalogs of the node");
@@ -73,8 +63,12 @@ impl AgentCatalogs {
         let current = Box::pin(self.current_catalog(&request, &node, &opened, policy));
         match current.await? {
             Err(causes) => outdated(causes.first().map_or("it is not known", summarize)),
-            Ok(body) if has_uuid(&body, catalog_uuid) => Ok(CatalogState::Current),
-            Ok(_) => outdated("the node has got another catalog since"),
+            Ok(current) if has_uuid(current.body(), catalog_uuid) => {
+                self.record_use(&request, &current, kept).await?;
+                Ok(CatalogState::Current)
+            }
+            Ok(current) if current.is_given() => outdated("the node has got another catalog since"),
+            Ok(_) => outdated("there is a new catalog"),
         }
     }
 }

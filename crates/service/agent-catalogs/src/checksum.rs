@@ -62,6 +62,11 @@ impl ChecksumType {
         found.map_or("none", |(_, name)| name)
     }
 
+    /// All types.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        NAMES.iter().map(|(checksum_type, _)| *checksum_type)
+    }
+
     /// The first type of an agent's list, such as `sha256.sha384.md5`, that identifies content.
     #[must_use]
     pub fn first_common(list: &str) -> Option<Self> {

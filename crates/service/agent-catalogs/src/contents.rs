@@ -6,14 +6,13 @@ use std::io;
 use std::sync::Arc;
 
 use catalogs::CatalogError;
-use compiler::DocumentForm;
 use environments::{CodeFile, FileMount, Sha256};
 use pcp::Certname;
 use store::StoreError;
 
 use crate::agent_catalogs::{AgentCatalogRequest, AgentCatalogs, AgentIdentity};
 use crate::kept_catalogs::KeptAgentCatalog;
-use crate::{AgentCatalogError, ChecksumType, StaticContent};
+use crate::{AgentCatalogError, StaticContent};
 
 impl AgentCatalogs {
     /// Opens a content that one of the last catalogs of a node names; `None` if none does.
@@ -65,15 +64,8 @@ impl AgentCatalogs {
             return Ok(());
         };
         let request = AgentCatalogRequest {
-            agent: agent.clone(),
-            environment,
-            code_id: None,
             checks_environment: false,
-            facts: None,
-            static_files: Some(ChecksumType::Sha256),
-            form: DocumentForm::Rich,
-            transaction_uuid: None,
-            job_id: None,
+            ..AgentCatalogRequest::from_known_facts(agent.clone(), environment)
         };
         self.catalog(request).await.map(drop)
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use catalogs::{CatalogNode, OpenEnvironment, QueryChange, changed_files};
+use catalogs::{CatalogNode, KeptCatalog, OpenEnvironment, QueryChange, changed_files};
 use error_causes::chain;
 use pcp::Certname;
 use store::now_ms;
@@ -15,8 +15,26 @@ use crate::agent_catalogs::{AgentCatalogRequest, AgentCatalogs};
 use crate::compile_cause::{CompileCause, NameList};
 use crate::defaults::{CAUSE_TEXT_MAX, RECORD_USE};
 use crate::fingerprint::CatalogInputs;
-use crate::kept_catalogs::{CatalogDependencies, KeptAgentCatalog};
+use crate::kept_catalogs::{CatalogDependencies, KeptAgentCatalog, NewestCatalog};
 use crate::{AgentCatalogError, CatalogInput, CompressedCatalog, FactsPolicy};
+
+/// The newest catalog of a node, which a compilation would give too.
+#[derive(Debug)]
+pub(crate) struct CurrentCatalog {
+    kept: Arc<KeptAgentCatalog>,
+    newest: NewestCatalog,
+}
+
+impl CurrentCatalog {
+    pub(crate) fn body(&self) -> &CompressedCatalog {
+        &self.newest.body
+    }
+
+    /// True if the agent got it.
+    pub(crate) fn is_given(&self) -> bool {
+        self.kept.is_given()
+    }
+}
 
 impl AgentCatalogs {
     /// The last catalog of a node, if a compilation would give the same now, or else the reasons that it
@@ -27,7 +45,7 @@ impl AgentCatalogs {
         node: &CatalogNode,
         opened: &OpenEnvironment,
         policy: FactsPolicy,
-    ) -> Result<Result<CompressedCatalog, Vec<CompileCause>>, AgentCatalogError> {
+    ) -> Result<Result<CurrentCatalog, Vec<CompileCause>>, AgentCatalogError> {
         let Some(code_id) = &opened.code_id else {
             return Ok(Err(vec![CompileCause::NoVersion]));
         };
@@ -35,7 +53,7 @@ impl AgentCatalogs {
         let Some(kept) = self.kept_catalogs(certname).await.into_iter().next() else {
             return Ok(Err(vec![CompileCause::NoCatalog]));
         };
-        let Some(newest) = &kept.newest else {
+        let Some(newest) = kept.newest.clone() else {
             return Ok(Err(vec![CompileCause::NoCatalog]));
         };
         let now = self.inputs(request, node, opened, code_id);
@@ -59,9 +77,7 @@ impl AgentCatalogs {
         if !changed.is_empty() {
             return Ok(Err(query_causes(changed)));
         }
-        let body = newest.body.clone();
-        self.record_use(request, &kept, &body).await;
-        Ok(Ok(body))
+        Ok(Ok(CurrentCatalog { kept, newest }))
     }
 
     /// The catalogs of a node, the newest first: those in memory, or else in the database.
@@ -83,26 +99,38 @@ impl AgentCatalogs {
         inner.kept.of_node(certname).unwrap_or_default()
     }
 
-    /// Records that a kept catalog is given to its agent. PuppetDB gets it once a day, in case that it has
-    /// forgotten the node meanwhile.
-    async fn record_use(
+    /// Records that a kept catalog is given to its agent, and keeps its exported resources with `turn` if
+    /// they wait for that. PuppetDB gets the catalog once a day, in case that it has forgotten the node
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// The exported resources cannot be kept.
+    pub(crate) async fn record_use(
         &self,
         request: &AgentCatalogRequest,
-        kept: &KeptAgentCatalog,
-        body: &CompressedCatalog,
-    ) {
+        current: &CurrentCatalog,
+        turn: Option<KeptCatalog>,
+    ) -> Result<(), AgentCatalogError> {
+        let CurrentCatalog { kept, newest } = current;
         let (certname, now) = (&request.agent.certname, now_ms());
+        if let (Some(exported), Some(turn), false) = (&newest.exported, turn, kept.is_given()) {
+            let (catalogs, code_id) = (&self.inner.catalogs, Some(kept.code_id.clone()));
+            let exported = Arc::clone(exported);
+            let keeping = catalogs.keep_exported(turn, &kept.environment, code_id, exported);
+            keeping.await?;
+        }
         self.inner.kept.set_current(certname);
         let used = kept.used_ms.load(Ordering::Relaxed);
         let day = i64::try_from(RECORD_USE.as_millis()).unwrap_or(i64::MAX);
         if kept.given.swap(true, Ordering::Relaxed) && now.abs_diff(used) < day.unsigned_abs() {
-            return;
+            return Ok(());
         }
         kept.used_ms.store(now, Ordering::Relaxed);
         if let Some(stored) = &self.inner.stored {
             stored.write_given(certname, kept.sequence, now);
         }
-        self.forward(request, body).await;
+        self.forward(request, &newest.body).await;
+        Ok(())
     }
 }
 

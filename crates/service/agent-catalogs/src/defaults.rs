@@ -46,6 +46,24 @@ pub const PRUNE_CATALOGS: Duration = Duration::from_secs(6 * 60 * 60);
 /// nodes cause one write in 9 s.
 pub const RECORD_USE: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// The caller of compilations in advance, among those who have parts of the queue.
+pub const AHEAD_CALLER: &str = "catalogs in advance";
+
+/// Part of the slots for compilations in advance: the others are free for nodes that ask, which otherwise
+/// wait for the end of such a compilation.
+pub const AHEAD_PART_OF_SLOTS: usize = 2;
+
+/// Time since the last use of a catalog in which the next one is compiled in advance: the use is recorded
+/// once a day, and a node that did not ask since is likely to be away.
+pub const AHEAD_USED_WITHIN: Duration = Duration::from_secs(2 * 24 * 60 * 60);
+
+/// Nodes whose catalogs cannot be compiled in advance, and whose errors are logged, for each deployment: code
+/// that fails for all nodes says the same for each.
+pub const AHEAD_FAILURES_LOGGED: usize = 10;
+
+/// Certnames that are read from the database at once.
+pub const AHEAD_NODES_PAGE: u64 = 1_000;
+
 /// Names of facts, files or queries that are recorded as the cause of a compilation: what fits on a screen.
 pub const CAUSE_NAMES_MAX: usize = 20;
 

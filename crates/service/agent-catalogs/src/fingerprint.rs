@@ -154,6 +154,15 @@ impl CatalogFingerprint {
         }
     }
 
+    /// Form and checksum type that the agent asked for; `None` if they are those of another build.
+    pub(crate) fn format(&self) -> Option<(DocumentForm, Option<ChecksumType>)> {
+        let digest = self.inputs.get(&CatalogInput::Format)?;
+        let types = || ChecksumType::all().map(Some).chain([None]);
+        let forms = [DocumentForm::Rich, DocumentForm::Texts].into_iter();
+        let mut formats = forms.flat_map(|form| types().map(move |checksum| (form, checksum)));
+        formats.find(|(form, checksum)| format_digest(*form, *checksum) == *digest)
+    }
+
     fn changed_facts(&self, facts: &Hash) -> Vec<String> {
         let read = self.read_facts.iter().zip(&self.values);
         let changed = read.filter(|(path, digest)| path.digest(facts) != **digest);
@@ -204,10 +213,6 @@ impl ReadFact {
 fn input_digests(inputs: &CatalogInputs<'_>) -> BTreeMap<CatalogInput, Sha256> {
     let node = inputs.node;
     let classification = node.classification();
-    let form = match inputs.form {
-        DocumentForm::Rich => "rich",
-        DocumentForm::Texts => "texts",
-    };
     BTreeMap::from([
         (
             CatalogInput::Program,
@@ -249,10 +254,7 @@ fn input_digests(inputs: &CatalogInputs<'_>) -> BTreeMap<CatalogInput, Sha256> {
         ),
         (
             CatalogInput::Format,
-            digest_of(|it| {
-                it.text(form);
-                it.text(inputs.static_files.map_or("", ChecksumType::as_str));
-            }),
+            format_digest(inputs.form, inputs.static_files),
         ),
         (
             CatalogInput::FactNames,
@@ -263,6 +265,17 @@ fn input_digests(inputs: &CatalogInputs<'_>) -> BTreeMap<CatalogInput, Sha256> {
             }),
         ),
     ])
+}
+
+fn format_digest(form: DocumentForm, static_files: Option<ChecksumType>) -> Sha256 {
+    let form = match form {
+        DocumentForm::Rich => "rich",
+        DocumentForm::Texts => "texts",
+    };
+    digest_of(|it| {
+        it.text(form);
+        it.text(static_files.map_or("", ChecksumType::as_str));
+    })
 }
 
 /// Names of facts that a template sees under another name, so that they may replace a missing variable.

@@ -13,6 +13,7 @@ use compiler::DataQueryResult;
 use environments::{EnvironmentName, Sha256};
 use pcp::Certname;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use crate::defaults::{CATALOGS_EACH_MAX, GIVE_UP_PART, KEPT_BYTES_MAX};
 use crate::fingerprint::{CatalogFingerprint, ReadFact};
@@ -42,6 +43,8 @@ pub(crate) struct KeptAgentCatalog {
 pub(crate) struct NewestCatalog {
     pub(crate) body: CompressedCatalog,
     pub(crate) dependencies: CatalogDependencies,
+    /// Exported resources, to be kept when the agent gets the catalog; `None` if none wait for that.
+    pub(crate) exported: Option<Arc<[Json]>>,
 }
 
 /// Everything on which a catalog depends.
@@ -128,22 +131,35 @@ impl KeptCatalogs {
         catalog: KeptAgentCatalog,
         unwritten: usize,
     ) -> Arc<KeptAgentCatalog> {
+        self.lock()
+            .keep(certname, catalog, unwritten, self.bytes_max)
+    }
+
+    /// The same for a catalog that no agent requested; `None` if the newest catalog is another one than
+    /// `newest` meanwhile, which an agent has got.
+    pub(crate) fn keep_ahead(
+        &self,
+        certname: &Certname,
+        mut catalog: KeptAgentCatalog,
+        (newest, unwritten): (i64, usize),
+    ) -> Option<Arc<KeptAgentCatalog>> {
         let mut state = self.lock();
-        let catalog = Arc::new(state.share(catalog));
-        let catalogs_max = CATALOGS_EACH_MAX + usize::from(!catalog.is_given());
-        state.change(certname, |node| {
-            node.unwritten += unwritten;
-            node.is_current = true;
-            if let Some(former) = node.catalogs.pop_front()
-                && former.is_given()
-            {
-                node.catalogs.push_front(Arc::new(former.contents_only()));
-            }
-            node.catalogs.push_front(Arc::clone(&catalog));
-            node.catalogs.truncate(catalogs_max);
-        });
-        state.give_up(certname, self.bytes_max);
-        catalog
+        let former = state.nodes.get(certname)?.catalogs.front()?;
+        if former.sequence != newest {
+            return None;
+        }
+        // a node that never asks again must not be kept for ever
+        catalog.used_ms = AtomicI64::new(former.used_ms.load(Ordering::Relaxed));
+        Some(state.keep(certname, catalog, unwritten, self.bytes_max))
+    }
+
+    /// Numbers of the last requests of nodes, by which those that asked longest ago come first.
+    pub(crate) fn last_requests(&self) -> HashMap<Certname, u64> {
+        let state = self.lock();
+        let nodes = state.nodes.iter();
+        nodes
+            .map(|(name, node)| (name.clone(), node.requested))
+            .collect()
     }
 
     /// Records that a request got the newest catalog of a node.
@@ -230,6 +246,32 @@ impl KeptState {
         node.requested = requested;
         change(node);
         self.bytes = self.bytes + node.bytes() - before;
+    }
+
+    /// Keeps a catalog as the newest of its node.
+    fn keep(
+        &mut self,
+        certname: &Certname,
+        catalog: KeptAgentCatalog,
+        unwritten: usize,
+        bytes_max: usize,
+    ) -> Arc<KeptAgentCatalog> {
+        let catalog = Arc::new(self.share(catalog));
+        let is_given = catalog.is_given();
+        let catalogs_max = CATALOGS_EACH_MAX + usize::from(!is_given);
+        self.change(certname, |node| {
+            node.unwritten += unwritten;
+            node.is_current |= is_given;
+            if let Some(former) = node.catalogs.pop_front()
+                && former.is_given()
+            {
+                node.catalogs.push_front(Arc::new(former.contents_only()));
+            }
+            node.catalogs.push_front(Arc::clone(&catalog));
+            node.catalogs.truncate(catalogs_max);
+        });
+        self.give_up(certname, bytes_max);
+        catalog
     }
 
     /// The catalog with what it has in common with others.
@@ -325,8 +367,9 @@ impl KeptAgentCatalog {
         const EACH: usize = 400;
         let newest = self.newest.as_ref();
         let newest = newest.map(|it| {
-            let queries = it.dependencies.queries.len() * EACH;
-            it.body.len() + it.dependencies.fingerprint.bytes() + queries
+            let exported = it.exported.as_ref().map_or(0, |it| it.len());
+            let each = (it.dependencies.queries.len() + exported) * EACH;
+            it.body.len() + it.dependencies.fingerprint.bytes() + each
         });
         EACH + newest.unwrap_or(0)
     }

@@ -36,6 +36,7 @@ fn catalog(code_id: &str, bytes: usize, digit: char) -> KeptAgentCatalog {
         code_id: code_id.to_owned(),
         newest: Some(NewestCatalog {
             body: CompressedCatalog::new(&random_text(bytes)),
+            exported: None,
             dependencies: CatalogDependencies {
                 fingerprint,
                 outside_files: Some(Arc::new(BTreeMap::new())),
@@ -133,4 +134,26 @@ fn nothing_is_given_up_before_it_is_written() {
     assert!(kept.of_node(&names[0]).is_some());
     assert!(kept.of_node(&names[2]).is_none(), "unused for long");
     assert!(kept.of_node(&names[1]).is_some(), "not written yet");
+}
+
+#[test]
+fn a_catalog_compiled_in_advance_never_replaces_one_that_the_agent_got_meanwhile() {
+    let kept = KeptCatalogs::default();
+    let node: Certname = "a".parse().unwrap();
+    let ahead = |sequence, digit: char| KeptAgentCatalog {
+        sequence,
+        given: AtomicBool::new(false),
+        used_ms: AtomicI64::new(99),
+        ..catalog(&format!("ahead-{sequence}"), 10, digit)
+    };
+    assert!(kept.keep_ahead(&node, ahead(1, '1'), (0, 0)).is_none());
+    kept.keep(&node, catalog("given", 10, '2'), 0);
+    assert!(kept.keep_ahead(&node, ahead(2, '3'), (0, 0)).is_none());
+    assert_eq!(code_ids(&kept, &node), ["given"]);
+    let added = kept.keep_ahead(&node, ahead(2, '3'), (1, 0)).unwrap();
+    let used_ms = added.used_ms.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(used_ms, 5, "a node that is away is forgotten in its time");
+    assert_eq!(code_ids(&kept, &node), ["ahead-2", "given"]);
+    kept.keep_ahead(&node, ahead(3, '4'), (2, 0)).unwrap();
+    assert_eq!(code_ids(&kept, &node), ["ahead-3", "given"]);
 }

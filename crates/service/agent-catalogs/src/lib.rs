@@ -4,6 +4,7 @@
 //! contents by hash. Invariant: all that one catalog names belongs to one version of the code.
 
 mod agent_catalogs;
+mod ahead;
 mod catalog_check;
 mod catalog_writer;
 mod checksum;
@@ -30,6 +31,7 @@ pub use agent_catalogs::{
     AgentCatalog, AgentCatalogRequest, AgentCatalogSettings, AgentCatalogSources, AgentCatalogs,
     AgentFacts, AgentIdentity,
 };
+pub use ahead::AheadSummary;
 pub use catalog_check::CatalogState;
 pub use checksum::{ChecksumType, UnknownChecksumType};
 pub use compile_cause::{CatalogCompilation, CompileCause, NameList};

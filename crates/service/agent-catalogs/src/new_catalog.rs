@@ -12,15 +12,26 @@ use catalogs::{
 };
 use compiler::{CatalogDocument, CatalogReads, DocumentForm, RichValueError};
 use environments::CodeVersion;
+use serde_json::Value as Json;
 use store::now_ms;
 
 use crate::agent_catalogs::{AgentCatalog, AgentCatalogRequest, AgentCatalogs};
 use crate::compile_cause::{CatalogCompilation, CompileCause};
+use crate::defaults::AHEAD_CALLER;
 use crate::fingerprint::{CatalogFingerprint, CatalogInputs, ReadFact};
 use crate::kept_catalogs::{CatalogDependencies, KeptAgentCatalog, NewestCatalog};
 use crate::static_files::{StaticContents, StaticFileError, inline_files};
 use crate::stored_catalogs::StoredCatalogs;
 use crate::{AgentCatalogError, ChecksumType, CompressedCatalog};
+
+/// Purpose of a compilation.
+#[derive(Debug)]
+pub(crate) enum CompilePurpose {
+    /// A node gets the catalog; its exported resources are kept with `kept`, or by a PuppetDB.
+    Request { kept: Option<KeptCatalog> },
+    /// The node may request it later. `newest` is the position of the node's newest catalog.
+    Ahead { newest: i64 },
+}
 
 impl AgentCatalogs {
     pub(crate) async fn compile(
@@ -28,22 +39,34 @@ impl AgentCatalogs {
         request: &AgentCatalogRequest,
         node: &CatalogNode,
         opened: Arc<OpenEnvironment>,
-        (kept, causes): (Option<KeptCatalog>, Vec<CompileCause>),
+        (purpose, causes): (CompilePurpose, Vec<CompileCause>),
     ) -> Result<AgentCatalog, AgentCatalogError> {
-        let certname = node.certname();
         let version = self.static_version(request, &opened).await?;
-        let origin = CompileOrigin {
-            caller: CompileCaller::Client(certname.to_string()),
-            priority: CompilePriority::Foreground,
+        let (caller, priority, kept, ahead) = match purpose {
+            CompilePurpose::Request { kept } => {
+                let caller = node.certname().to_string();
+                (caller, CompilePriority::Foreground, kept, None)
+            }
+            CompilePurpose::Ahead { newest } => {
+                let caller = AHEAD_CALLER.to_owned();
+                (caller, CompilePriority::Background, None, Some(newest))
+            }
         };
-        let write = document_writer(version, request.form);
-        let (catalogs, environment) = (&self.inner.catalogs, Arc::clone(&opened));
-        let compiling = catalogs.compile_node(node, environment, &origin, kept, write);
+        let origin = CompileOrigin {
+            caller: CompileCaller::Client(caller),
+            priority,
+        };
+        let catalogs = &self.inner.catalogs;
+        let writes_exports = ahead.is_some() && catalogs.keeps_exports();
+        let write = document_writer(version, request.form, writes_exports);
+        let compiling = catalogs.compile_node(node, Arc::clone(&opened), &origin, kept, write);
         let compiled = compiling.await?;
         let volatile = compiled.reads.volatile;
         let took = compiled.took;
-        let body = self.keep(request, node, &opened, (compiled, causes))?;
-        self.forward(request, &body).await;
+        let body = self.keep(request, node, &opened, (compiled, causes, ahead))?;
+        if ahead.is_none() {
+            self.forward(request, &body).await;
+        }
         Ok(AgentCatalog {
             environment: opened.environment.clone(),
             code_id: opened.code_id.clone(),
@@ -53,13 +76,18 @@ impl AgentCatalogs {
         })
     }
 
-    /// Keeps a new catalog, and records its compilation.
+    /// Keeps a new catalog, and records its compilation. One that is compiled in advance is kept only if the
+    /// node's newest catalog is still the one with the position `ahead`.
     fn keep(
         &self,
         request: &AgentCatalogRequest,
         node: &CatalogNode,
         opened: &OpenEnvironment,
-        (compiled, causes): (WrittenCatalog<WrittenDocument>, Vec<CompileCause>),
+        (compiled, causes, ahead): (
+            WrittenCatalog<WrittenDocument>,
+            Vec<CompileCause>,
+            Option<i64>,
+        ),
     ) -> Result<CompressedCatalog, AgentCatalogError> {
         let (certname, inner) = (node.certname(), &self.inner);
         let (document, contents) = compiled.catalog?;
@@ -71,7 +99,7 @@ impl AgentCatalogs {
             milliseconds: u64::try_from(compiled.took.as_millis()).unwrap_or(u64::MAX),
             bytes: document.bytes,
             volatile: compiled.reads.volatile.map(|it| it.as_str().to_owned()),
-            ahead: false,
+            ahead: ahead.is_some(),
             causes,
         };
         let stored = inner.stored.as_ref();
@@ -86,13 +114,26 @@ impl AgentCatalogs {
                 newest: Some(NewestCatalog {
                     body: body.clone(),
                     dependencies: dependencies(&inputs, &compiled.reads, opened),
+                    exported: document.exported,
                 }),
-                given: AtomicBool::new(true),
+                given: AtomicBool::new(ahead.is_none()),
                 used_ms: AtomicI64::new(now_ms()),
             }
         });
         let unwritten = usize::from(stored.is_some());
-        let catalog = catalog.map(|catalog| inner.kept.keep(certname, catalog, unwritten));
+        let catalog = match (catalog, ahead) {
+            (Some(catalog), None) => Some(inner.kept.keep(certname, catalog, unwritten)),
+            (Some(catalog), Some(newest)) => {
+                let kept = inner
+                    .kept
+                    .keep_ahead(certname, catalog, (newest, unwritten));
+                if kept.is_none() {
+                    return Ok(body);
+                }
+                kept
+            }
+            (None, _) => None,
+        };
         if let Some(stored) = stored {
             if catalog.is_none() {
                 inner.kept.add_unwritten(certname);
@@ -141,14 +182,18 @@ pub(crate) struct KeptDocument {
     body: CompressedCatalog,
     /// Bytes of the text.
     bytes: u64,
+    /// Exported resources, if they are kept later.
+    exported: Option<Arc<[Json]>>,
 }
 
 type WrittenDocument = Result<(KeptDocument, StaticContents), StaticFileError>;
 
-/// Writes a document, with the files of `version` if it is static.
+/// Writes a document, with the files of `version` if it is static, and its exported resources if
+/// `writes_exports`.
 fn document_writer(
     version: Option<(Arc<dyn CodeVersion>, ChecksumType)>,
     form: DocumentForm,
+    writes_exports: bool,
 ) -> impl FnOnce(&mut CatalogDocument) -> Result<WrittenDocument, RichValueError> + Send + 'static {
     move |document| {
         let contents = match version {
@@ -160,7 +205,12 @@ fn document_writer(
             Err(error) => return Ok(Err(error)),
         };
         let text = document.to_text(form)?;
+        let exported = match writes_exports {
+            true => Some(document.exported_resources(DocumentForm::Texts)?.into()),
+            false => None,
+        };
         let document = KeptDocument {
+            exported,
             body: CompressedCatalog::new(&text),
             bytes: text.len() as u64,
         };

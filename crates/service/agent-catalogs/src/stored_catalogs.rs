@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
+use environments::EnvironmentName;
 use error_causes::chain;
 use pcp::Certname;
 use pki::seal::SealKey;
@@ -249,6 +250,19 @@ impl StoredCatalogs {
             })
         });
         Ok(rows.collect())
+    }
+
+    /// Certnames after `after` whose newest catalogs are of an environment, and were given since then.
+    pub(crate) async fn nodes(
+        &self,
+        environment: &EnvironmentName,
+        since_ms: i64,
+        after: &str,
+        limit: u64,
+    ) -> Result<Vec<String>, StoreError> {
+        let store = &self.store;
+        let nodes = store.nodes_with_agent_catalog(environment.as_str(), since_ms, after, limit);
+        nodes.await
     }
 
     /// Code ids of all stored catalogs.

@@ -1,7 +1,7 @@
 //! Catalogs as the database has them: [`CatalogSealer`].
 //!
-//! The contents are JSON. A body is the length of its dependencies, these as JSON, and the document; both
-//! are compressed. All is sealed, since catalogs contain passwords, and digests of facts and parameters help
+//! The contents are JSON. A body is the length of its dependencies, these as JSON with the exported resources
+//! that wait for the agent, and the document; both are compressed. All is sealed, since catalogs contain passwords, and digests of facts and parameters help
 //! to guess them. Invariant: a sealed part belongs to one catalog of one node, and is read as no other.
 
 use std::io::{self, Read as _, Write as _};
@@ -14,11 +14,12 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use pcp::Certname;
 use pki::seal::{SealKey, UnsealError};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 use store::AgentCatalogRow;
 
-use crate::kept_catalogs::{KeptAgentCatalog, NewestCatalog};
+use crate::kept_catalogs::{CatalogDependencies, KeptAgentCatalog, NewestCatalog};
 use crate::{CompressedCatalog, StaticContent, StaticContents};
 
 /// Seals catalogs for the database, and opens them.
@@ -44,6 +45,15 @@ pub(crate) enum StoredCatalogError {
     Environment,
 }
 
+/// What is stored of a newest catalog besides the document.
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredDependencies {
+    #[serde(flatten)]
+    dependencies: CatalogDependencies,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exported: Option<Arc<[Json]>>,
+}
+
 /// The two sealed parts of a row.
 const CONTENTS: &str = "contents";
 const BODY: &str = "body";
@@ -64,7 +74,10 @@ impl CatalogSealer {
         let contents = compress(&contents)?;
         let body = match &catalog.newest {
             Some(newest) => {
-                let dependencies = compress(&newest.dependencies)?;
+                let dependencies = compress(&StoredDependencies {
+                    dependencies: newest.dependencies.clone(),
+                    exported: newest.exported.clone(),
+                })?;
                 let length = u32::try_from(dependencies.len());
                 let length = length.map_err(|_| StoredCatalogError::CutOff)?;
                 let document = newest.body.gzip();
@@ -139,9 +152,10 @@ fn read_body(plain: Vec<u8>) -> Result<NewestCatalog, StoredCatalogError> {
     if rest.len() < length {
         return Err(StoredCatalogError::CutOff);
     }
-    let dependencies = rest.split_to(length);
+    let stored: StoredDependencies = uncompress(&rest.split_to(length))?;
     Ok(NewestCatalog {
-        dependencies: uncompress(&dependencies)?,
+        dependencies: stored.dependencies,
+        exported: stored.exported,
         body: CompressedCatalog::from_gzip(rest),
     })
 }

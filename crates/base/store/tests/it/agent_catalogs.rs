@@ -138,12 +138,13 @@ async fn catalogs_are_found_by_version_and_environment(bench: Bench) {
     let mut code_ids = bench.store.agent_catalog_code_ids().await.unwrap();
     code_ids.sort();
     assert_eq!(code_ids, ["code-1", "code-2", "code-3", "code-4"]);
-    let nodes = async |after: &str, limit| {
+    let nodes_since = async |since_ms, after: &str, limit| {
         let nodes = bench
             .store
-            .nodes_with_agent_catalog("production", after, limit);
+            .nodes_with_agent_catalog("production", since_ms, after, limit);
         nodes.await.unwrap()
     };
+    let nodes = async |after: &str, limit| nodes_since(0, after, limit).await;
     assert_eq!(
         nodes("", 10).await,
         ["a", "c"],
@@ -151,6 +152,9 @@ async fn catalogs_are_found_by_version_and_environment(bench: Bench) {
     );
     assert_eq!(nodes("", 1).await, ["a"]);
     assert_eq!(nodes("a", 10).await, ["c"]);
+    let used_ms = row("c", 4).used_ms;
+    assert_eq!(nodes_since(used_ms, "", 10).await, ["c"]);
+    assert_eq!(nodes_since(used_ms + 1, "", 10).await, [""; 0]);
 }
 
 async fn unused_catalogs_are_deleted(bench: Bench) {

@@ -1,6 +1,6 @@
 //! The server is killed at random moments, before, during and after writes.
 //!
-//! A child process deploys, changes facts and requests catalogs as fast as it can, and prints each step
+//! A child process deploys, changes facts, compiles in advance and requests catalogs as fast as it can, and prints each step
 //! before and after. After each kill the catalog that a new engine gives must be the one that is compiled
 //! now, and the contents that it names must be served.
 
@@ -48,6 +48,9 @@ async fn child() {
     for step in 0_u64.. {
         deploy(&site, step);
         println!("step {step}");
+        if step % 2 == 0 {
+            site.compile_ahead().await;
+        }
         node(step / 3).catalog(&site.agents).await.unwrap();
         println!("step {step} done");
     }

@@ -1,6 +1,7 @@
 //! Catalogs for agents: the engine over a real database and code on disk.
 #![cfg(test)]
 
+mod ahead;
 mod facts_policy;
 mod history;
 mod kill;

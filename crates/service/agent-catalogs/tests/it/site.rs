@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use agent_catalogs::{
     AgentCatalog, AgentCatalogError, AgentCatalogRequest, AgentCatalogSettings,
-    AgentCatalogSources, AgentCatalogs, AgentFacts, AgentIdentity, CatalogDatabase, ChecksumType,
-    FactsPolicies,
+    AgentCatalogSources, AgentCatalogs, AgentFacts, AgentIdentity, AheadSummary, CatalogDatabase,
+    ChecksumType, FactsPolicies,
 };
 use catalogs::{CatalogSettings, Catalogs, EmbeddedExports, InventoryQueries};
 use classifier::{Classifier, GroupDelta, GroupId, GroupInput, UnrestrictedEditor};
@@ -194,6 +194,19 @@ impl Site {
         keeping.await.unwrap();
     }
 
+    /// Facts of the node that its agent did not send with a request.
+    pub(crate) async fn record_facts(&self, facts: Json) {
+        let certname = NODE.parse().unwrap();
+        let record = NodeRecord {
+            facts: Arc::new(facts.as_object().unwrap().clone()),
+            trusted: Arc::new(trusted_facts(&certname, BTreeMap::new())),
+            environment: Some("production".to_owned()),
+            timestamp: Timestamp::now(),
+        };
+        let recorded = self.inventory.record_facts(&certname, record).await;
+        recorded.unwrap();
+    }
+
     /// Another node has this fact `role`.
     pub(crate) async fn other_node(&self, role: &str) {
         let certname = OTHER.parse().unwrap();
@@ -208,6 +221,12 @@ impl Site {
             .record_facts(&certname, record)
             .await
             .unwrap();
+    }
+
+    /// Compiles the catalogs of `production` in advance.
+    pub(crate) async fn compile_ahead(&self) -> AheadSummary {
+        let environment = "production".parse().unwrap();
+        self.agents.compile_environment_ahead(&environment).await
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {

@@ -23,6 +23,8 @@ enum Change {
     OtherNode(usize),
     /// The server ends and starts again.
     Restart,
+    /// Catalogs are compiled in advance.
+    Ahead,
     Nothing,
 }
 
@@ -83,6 +85,7 @@ fn change() -> impl Strategy<Value = Change> {
         2 => (0..3_usize).prop_map(Change::Exports),
         2 => (0..3_usize).prop_map(Change::OtherNode),
         2 => Just(Change::Restart),
+        3 => Just(Change::Ahead),
         2 => Just(Change::Nothing),
     ]
 }
@@ -132,6 +135,7 @@ async fn apply(site: &mut Site, node: &mut NodeState, change: &Change) {
         Change::Exports(value) => site.export(&value.to_string()).await,
         Change::OtherNode(value) => site.other_node(["web", "db", "mail"][value]).await,
         Change::Restart => site.restart("build").await,
+        Change::Ahead => drop(site.compile_ahead().await),
         Change::Nothing => {}
     }
 }

@@ -139,7 +139,8 @@ impl Catalogs {
             .await?;
         let (catalog, exported) = compiled.catalog;
         if let Some(kept) = kept {
-            self.keep(kept, &environment, code_id, exported).await?;
+            let keeping = self.keep_exported(kept, &environment, code_id, exported.into());
+            keeping.await?;
         }
         Ok(WrittenCatalog {
             catalog,
@@ -152,13 +153,18 @@ impl Catalogs {
         })
     }
 
-    /// Keeps exported resources, in a task that the end of the request does not end.
-    async fn keep(
+    /// Keeps the exported resources of a catalog, as
+    /// [`exported_resources`](CatalogDocument::exported_resources) has them in plain form, in a task that the
+    /// end of the request does not end.
+    ///
+    /// # Errors
+    /// The resources exceed a limit or cannot be stored, or the node was deleted.
+    pub async fn keep_exported(
         &self,
         kept: KeptCatalog,
         environment: &EnvironmentName,
         code_id: Option<String>,
-        exported: Vec<Json>,
+        exported: Arc<[Json]>,
     ) -> Result<(), CatalogError> {
         let certname = kept.turn.certname().to_owned();
         let environment = environment.to_string();

@@ -261,6 +261,18 @@ impl Catalogs {
         Some(KeptCatalog { exports, turn })
     }
 
+    /// True if the exported resources of catalogs are kept here, and not by a PuppetDB.
+    #[must_use]
+    pub fn keeps_exports(&self) -> bool {
+        self.inner.settings.kept_exports.is_some()
+    }
+
+    /// Number of compilations that run at the same time.
+    #[must_use]
+    pub fn concurrent_compiles(&self) -> usize {
+        self.inner.settings.concurrent_compiles.max(1)
+    }
+
     /// A node with these facts and this data of its certificate, as the node groups classify it.
     ///
     /// # Errors

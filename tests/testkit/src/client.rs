@@ -156,6 +156,23 @@ impl Client {
         }
     }
 
+    /// Waits until the newest catalog of a node is one that was compiled in advance.
+    pub async fn compiled_ahead(&self, node: &str) -> Result<()> {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let history = self
+                .get(&format!("/tutti/v1/catalogs/{node}/history"))
+                .await?;
+            if history["items"][0]["ahead"] == true {
+                return Ok(());
+            }
+            if tokio::time::Instant::now() > deadline {
+                bail!("no catalog of {node} was compiled in advance: {history}");
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
     /// Reads the job's event stream until it contains an event of this type.
     pub async fn stream_until(&self, job: u64, kind: &str) -> Result<()> {
         let url = format!("{}/orchestrator/v1/events/stream?job={job}", self.base);

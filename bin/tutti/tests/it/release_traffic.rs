@@ -1,5 +1,5 @@
 //! Catalogs and files of agents while versions of their environment become live: no answer mixes two, and none is
-//! stale.
+//! stale. After a deployment the nodes' catalogs are compiled in advance.
 
 use std::sync::Arc;
 
@@ -26,11 +26,12 @@ async fn agents_get_whole_and_current_answers_during_deployments() {
     control.deploy(&client, PRODUCTION).await.unwrap();
 
     let mut traffic = ReleaseTraffic::new(&installation, &releases, NODES).unwrap();
+    let (to, from, later) = (&client, &control, &commits[1..]);
     let deploying = traffic.during(0, |mut progress| async move {
         progress.whole_round().await?;
-        for commit in &commits[1..] {
-            control.set_branch(PRODUCTION, commit)?;
-            control.deploy(&client, PRODUCTION).await?;
+        for commit in later {
+            from.set_branch(PRODUCTION, commit)?;
+            from.deploy(to, PRODUCTION).await?;
             progress.whole_round().await?;
         }
         Ok(())
@@ -46,6 +47,13 @@ async fn agents_get_whole_and_current_answers_during_deployments() {
         let seen: Vec<u32> = report.releases(kind).into_iter().collect();
         let all: Vec<u32> = (1..=RELEASES).collect();
         assert_eq!(seen, all, "{kind:?}");
+    }
+    // no node asks any more
+    control.set_branch(PRODUCTION, &commits[0]).unwrap();
+    control.deploy(&client, PRODUCTION).await.unwrap();
+    for node in 1..=NODES {
+        let node = format!("node{node}.test");
+        client.compiled_ahead(&node).await.unwrap();
     }
     server.stop().await.unwrap();
 }

@@ -98,6 +98,7 @@ fn kept(record: KeptCatalogRecord) -> KeptCatalogItem {
         compressed_bytes: record.compressed_bytes,
         contents: record.contents,
         facts: record.facts,
+        hiera_keys: record.hiera_keys,
         queries: record.queries,
         outside_files: record.outside_files,
     }

@@ -140,6 +140,7 @@ fn print_catalog(document: &NodeCatalogDocument) {
             .collect::<Vec<_>>()
     };
     print_list("Facts that the code read", names(&kept.facts));
+    print_list("Hiera keys with values", names(&kept.hiera_keys));
     print_list("Queries", names(&kept.queries));
     match &kept.outside_files {
         Some(files) => print_list("Files outside of the version", names(files)),

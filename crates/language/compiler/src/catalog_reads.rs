@@ -11,6 +11,9 @@ use crate::DataQueryResult;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CatalogReads {
     pub facts: FactReads,
+    /// Keys of Hiera's data for which lookups have found values, in alphabetical order. They belong to the
+    /// environment or to files outside of it.
+    pub hiera_keys: Vec<String>,
     /// Queries of the data of other nodes, each once.
     pub queries: Vec<DataQueryResult>,
     /// Reason that another compilation may give another catalog although nothing changed; `None` if there

@@ -59,6 +59,7 @@ fn run(
     let outcome = compilation.run(&mut evaluator);
     let facts = evaluator.fact_reads();
     drop(evaluator);
+    let hiera_keys = compilation.lookup.found_keys();
     let mut state = compilation.state.into_inner();
     let others = std::mem::take(&mut state.further_errors);
     let failed = |error: &EvalError| CompileError::boxed(error, &request.certname, others);
@@ -82,6 +83,7 @@ fn run(
     let of_ruby = state.ruby_calls.has_any().then_some(VolatileCause::Ruby);
     let reads = CatalogReads {
         facts,
+        hiera_keys,
         queries: state.data_queries,
         volatile: state.volatile.or(of_ruby),
     };

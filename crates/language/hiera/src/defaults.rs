@@ -9,6 +9,10 @@ pub const MAX_NESTING: usize = 40;
 /// less than a second.
 pub const MAX_PARTS: usize = 20_000;
 
+/// Keys with values that a session records for those who ask what a catalog depends on. A large catalog has some
+/// hundreds; each takes about 60 bytes.
+pub const FOUND_KEYS_MAX: usize = 2_000;
+
 /// Number of files in a cache. A control repository with a file for every node has thousands; a
 /// parsed file of Hiera's takes some tens of kilobytes.
 pub const CACHED_FILES: usize = 4096;

@@ -1,6 +1,7 @@
 //! Lookups of one compilation or plan: [`LookupSession`].
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use pcore::{FastHashMap, Hash, Type, Value};
 
 use crate::config::{ConfigLayer, HieraConfig};
 use crate::data::DataFormat;
+use crate::defaults::FOUND_KEYS_MAX;
 use crate::explain::ExplainStep;
 use crate::interpolate::MethodUse;
 use crate::key::LookupKey;
@@ -85,6 +87,16 @@ pub(crate) struct SessionData {
     pub(crate) global_options: Option<Option<Hash>>,
     pub(crate) environment_options: Option<Option<Hash>>,
     pub(crate) default_options: FastHashMap<String, Arc<KeyOptions>>,
+    /// The keys that had values.
+    found_keys: BTreeSet<String>,
+}
+
+impl SessionData {
+    fn record_found(&mut self, key: &str) {
+        if self.found_keys.len() < FOUND_KEYS_MAX && !self.found_keys.contains(key) {
+            self.found_keys.insert(key.to_owned());
+        }
+    }
 }
 
 impl LookupSession {
@@ -95,6 +107,12 @@ impl LookupSession {
             cache,
             data: RefCell::default(),
         }
+    }
+
+    /// The keys for which lookups have found values until now, in alphabetical order; not more than
+    /// [`FOUND_KEYS_MAX`].
+    pub fn found_keys(&self) -> Vec<String> {
+        self.data.borrow().found_keys.iter().cloned().collect()
     }
 
     /// Performs a lookup; `None` if nothing was found and the request has no default.
@@ -203,6 +221,7 @@ impl LookupSession {
         let Some(value) = found else {
             return Ok(None);
         };
+        self.data.borrow_mut().record_found(&key.text);
         match options.get_str("convert_to") {
             None | Some(Value::Undef) => Ok(Some(value)),
             Some(convert_to) => convert(run, &key, value, convert_to).map(Some),

@@ -67,6 +67,12 @@ impl Lookup {
         }
     }
 
+    /// The keys for which lookups have found values until now.
+    #[must_use]
+    pub fn found_keys(&self) -> Vec<String> {
+        self.session.found_keys()
+    }
+
     /// Executes `lookup`, `hiera`, `hiera_array` or `hiera_hash`: for `EvaluationHost::lookup`.
     pub fn call(
         &self,

@@ -31,6 +31,8 @@ pub struct KeptCatalogRecord {
     pub contents: u64,
     /// Facts that the code read, such as `os.family`.
     pub facts: Vec<String>,
+    /// Keys of Hiera's data that had values.
+    pub hiera_keys: Vec<String>,
     /// Queries of the data of other nodes, as code has them.
     pub queries: Vec<String>,
     /// Files outside of the version; `None` if they cannot be compared.
@@ -91,6 +93,7 @@ fn kept_record(catalog: &KeptAgentCatalog) -> Option<KeptCatalogRecord> {
         compressed_bytes: newest.body.len() as u64,
         contents: catalog.contents.len() as u64,
         facts: facts.map(ToString::to_string).collect(),
+        hiera_keys: dependencies.hiera_keys.to_vec(),
         queries: queries.map(|it| it.query.to_string()).collect(),
         outside_files: paths.map(|paths| {
             let paths = paths.keys();

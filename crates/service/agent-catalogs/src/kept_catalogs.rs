@@ -53,6 +53,9 @@ pub(crate) struct CatalogDependencies {
     pub(crate) fingerprint: CatalogFingerprint,
     /// States of files outside of the version; `None` if they cannot be compared.
     pub(crate) outside_files: Option<Arc<OutsideFileStates>>,
+    /// Keys of Hiera's data that had values, which the version and the files outside of it have.
+    #[serde(default)]
+    pub(crate) hiera_keys: Arc<Vec<String>>,
     /// Queries of the data of other nodes, with their results.
     pub(crate) queries: Arc<Vec<DataQueryResult>>,
     /// Data that change without notice, in a sentence that begins with "it"; `None` if there are none.
@@ -74,6 +77,7 @@ struct KeptState {
     contents: Interned<StaticContents>,
     read_facts: Interned<Vec<ReadFact>>,
     outside_files: Interned<OutsideFileStates>,
+    hiera_keys: Interned<Vec<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -282,6 +286,8 @@ impl KeptState {
         if let Some(newest) = &mut catalog.newest {
             let read = &mut newest.dependencies.fingerprint.read_facts;
             *read = self.read_facts.share(Arc::clone(read), read.len() * EACH);
+            let keys = &mut newest.dependencies.hiera_keys;
+            *keys = self.hiera_keys.share(Arc::clone(keys), keys.len() * EACH);
             if let Some(states) = &mut newest.dependencies.outside_files {
                 let bytes = states.len() * EACH;
                 *states = self.outside_files.share(Arc::clone(states), bytes);
@@ -295,6 +301,7 @@ impl KeptState {
             self.contents.bytes(),
             self.read_facts.bytes(),
             self.outside_files.bytes(),
+            self.hiera_keys.bytes(),
         ];
         self.bytes + shared.iter().sum::<usize>()
     }
@@ -326,6 +333,7 @@ impl KeptState {
             self.contents.sweep();
             self.read_facts.sweep();
             self.outside_files.sweep();
+            self.hiera_keys.sweep();
         }
     }
 }

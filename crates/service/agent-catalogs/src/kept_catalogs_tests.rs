@@ -40,6 +40,7 @@ fn catalog(code_id: &str, bytes: usize, digit: char) -> KeptAgentCatalog {
             dependencies: CatalogDependencies {
                 fingerprint,
                 outside_files: Some(Arc::new(BTreeMap::new())),
+                hiera_keys: Arc::default(),
                 queries: Arc::default(),
                 volatile: None,
             },

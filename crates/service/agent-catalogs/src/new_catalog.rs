@@ -172,6 +172,7 @@ fn dependencies(
     CatalogDependencies {
         fingerprint: CatalogFingerprint::new(inputs, Arc::new(read_facts)),
         outside_files: opened.outside_files.states().map(Arc::new),
+        hiera_keys: Arc::new(reads.hiera_keys.clone()),
         queries: Arc::new(reads.queries.clone()),
         volatile: reads.volatile.map(|it| it.as_str().to_owned()),
     }

@@ -75,6 +75,9 @@ pub struct KeptCatalogItem {
     pub contents: u64,
     /// Facts that the code read, such as `os.family`.
     pub facts: Vec<String>,
+    /// Keys of Hiera's data for which lookups of the code found values.
+    #[serde(default)]
+    pub hiera_keys: Vec<String>,
     /// Queries of the data of other nodes, as code has them.
     pub queries: Vec<String>,
     /// Files outside of the version; null if they cannot be compared, so that the catalog is compiled for each

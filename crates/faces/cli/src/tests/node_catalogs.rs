@@ -54,7 +54,7 @@ fn answer(path: &'static str, answer: Value) -> Answers {
 async fn a_catalog_is_shown_with_what_its_code_read() {
     let document = json!({"node": NODE, "compilation": compilation(), "kept": {
         "used": null, "compressed_bytes": 5_012, "contents": 7, "facts": ["all facts", "os.family"],
-        "queries": ["File <<| tag == \"x\" |>>"], "outside_files": ["/etc/puppetlabs/code/hiera.yaml"]}});
+        "hiera_keys": ["profile::web::port"], "queries": ["File <<| tag == \"x\" |>>"], "outside_files": ["/etc/puppetlabs/code/hiera.yaml"]}});
     let path = "GET /tutti/v1/catalogs/web1.example";
     let text = printed(&["show", NODE], answer(path, document.clone())).await;
     assert_snapshot!(text);

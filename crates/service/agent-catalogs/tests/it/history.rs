@@ -92,3 +92,36 @@ async fn the_recorded_compilations_of_a_node_are_bounded() {
     let (causes, number) = last_causes(&mut site).await;
     assert_eq!((causes, number), (vec!["volatile".to_owned()], most));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_catalog_depends_on_is_told_by_name() {
+    let mut site = Site::start().await;
+    let manifest = "
+        class web(Integer $port = 80, String $user = 'root') { notify { \"${port} ${facts['role']}\": } }
+        include web
+        $all = lookup('all')
+        $none = lookup('none', {'default_value' => ''})
+        Notify <<| tag == 'web' |>>";
+    let data = "web::port: 8080\nall: '%{lookup(\"inner\")}'\ninner: 1\nunused: 2";
+    site.deploy(
+        'a',
+        &[
+            ("manifests/site.pp", manifest),
+            (
+                "hiera.yaml",
+                "version: 5\nhierarchy: [{name: all, path: all.yaml}]",
+            ),
+            ("data/all.yaml", data),
+        ],
+    );
+    let node = NodeState::with_facts(json!({"role": "web"}));
+    node.catalog(&site.agents).await.unwrap();
+    for _ in 0..2 {
+        site.restart("build").await;
+        let record = site.agents.node_catalog(&NODE.parse().unwrap()).await;
+        let kept = record.unwrap().unwrap().kept.unwrap();
+        assert_eq!(kept.facts, ["role"]);
+        assert_eq!(kept.hiera_keys, ["all", "inner", "web::port"]);
+        assert_eq!(kept.queries, [r#"Notify <<| tag == "web" |>>"#]);
+    }
+}

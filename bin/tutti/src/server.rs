@@ -336,6 +336,7 @@ impl ServerEngines {
             code: Arc::clone(&self.api.code),
             pinned_versions: self.pinned_versions.clone(),
             codedir: config.code.codedir.clone(),
+            catalogs: self.api.catalogs.clone(),
             blobs: self.blobs.clone(),
             ca: certificates.map(|it| it.service.clone()),
             run_reports: self.api.run_reports.clone(),

@@ -28,7 +28,7 @@ pub use code::{
     CodeDirectoryEntry, CodeFile, CodeReader, CodeVersion, EnvironmentModule, EnvironmentTask,
     EvaluationSource, TaskSourceFile, TaskSummary,
 };
-pub use directory::EnvironmentDir;
+pub use directory::{EnvironmentDir, environment_conf_setting};
 pub use environment_name::{EnvironmentName, EnvironmentNameError};
 pub use error::CodeError;
 pub use file_metadata::{FileMetadata, FileTreeRequest, LinkHandling, ServedFileKind};

@@ -229,6 +229,7 @@ async fn catalog_failure(api: &SharedApiContext, error: CatalogError) -> ApiFail
         }
         CatalogError::EnvironmentName { .. }
         | CatalogError::Environment { .. }
+        | CatalogError::Listing { .. }
         | CatalogError::OnlyLive { .. }
         | CatalogError::ExportsElsewhere { .. }
         | CatalogError::ExportsOfPuppetserver { .. } => {

@@ -57,11 +57,7 @@ pub(crate) fn router(bucket: FileBucket) -> Router {
 
 impl BucketServer {
     async fn take_turn(&self, certname: &Certname) -> Result<NodeTurn, PuppetApiFailure> {
-        let turn = self.turns.take_turn(certname.as_str());
-        let turn = tokio::time::timeout(BUCKET_WAIT, turn).await;
-        turn.ok()
-            .flatten()
-            .ok_or_else(|| PuppetApiFailure::busy("too many files are sent to the bucket at once"))
+        self.turns.turn_within(certname.as_str(), BUCKET_WAIT).await
     }
 }
 

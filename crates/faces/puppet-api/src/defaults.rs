@@ -135,3 +135,13 @@ pub const BUCKET_WAIT: Duration = Duration::from_secs(30);
 
 /// Pieces of a file in memory that the bucket has not written yet.
 pub const BUCKET_CHUNKS: usize = 2;
+
+/// Lists of environments, tasks, classes and plans that are read at once: each takes a thread, and up to a second
+/// for the classes of an environment without versions.
+pub const LISTINGS_AT_ONCE: usize = 8;
+
+/// Such lists that one client reads at once: a console asks for one after the other. The others have three quarters.
+pub const LISTINGS_OF_NODE: usize = 2;
+
+/// Time for which such a request waits for its turn: 240 lists of a second.
+pub const LISTING_WAIT: Duration = Duration::from_secs(30);

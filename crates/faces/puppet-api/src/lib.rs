@@ -53,6 +53,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use catalogs::Catalogs;
 
 use front::FrontRoutes;
 use node_code::NodeCode;
@@ -70,6 +71,8 @@ pub struct PuppetApiState {
     pub code: Arc<dyn environments::CodeReader>,
     /// The directory that contains the environments and the global modules.
     pub codedir: std::path::PathBuf,
+    /// The engine that compiles catalogs.
+    pub catalogs: Catalogs,
     /// Runs in flight that are pinned to a version of the code.
     pub pinned_versions: environments::PinnedVersions,
     /// Files of tasks in the state in which a job was created.
@@ -104,6 +107,7 @@ pub fn router(state: PuppetApiState) -> Router {
     let listing = environment_listing::router(
         Arc::clone(&state.code),
         state.codedir,
+        state.catalogs,
         state.rules.is_some(),
     );
     let code = NodeCode::new(state.code, state.pinned_versions);

@@ -5,8 +5,11 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::failure::PuppetApiFailure;
 
 /// Shares of nodes that send requests now, by certname.
 #[derive(Debug, Clone)]
@@ -49,6 +52,25 @@ impl NodeShares {
         Some(NodeTurn {
             _of_node: of_node,
             _of_all: of_all,
+        })
+    }
+
+    /// The same, for at most this time.
+    ///
+    /// # Errors
+    /// The time is over, or the server ends.
+    pub(crate) async fn turn_within(
+        &self,
+        certname: &str,
+        wait: Duration,
+    ) -> Result<NodeTurn, PuppetApiFailure> {
+        let turn = tokio::time::timeout(wait, self.take_turn(certname)).await;
+        turn.ok().flatten().ok_or_else(|| {
+            PuppetApiFailure::busy(format!(
+                "{certname} waited for {} seconds because of others, or sends more than {} such requests at once",
+                wait.as_secs(),
+                self.of_node_max
+            ))
         })
     }
 

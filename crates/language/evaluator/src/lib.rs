@@ -74,6 +74,6 @@ pub use host::{
 pub use iteration::elements;
 pub use live_memory::BranchBytes;
 pub use mersenne::RubyRandom;
-pub use parse::ParseCache;
+pub use parse::{ParseCache, manifest_error};
 pub use shared_units::SharedUnits;
 pub use unknown::UnknownValues;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use syntax::ast::Expr;
-use syntax::{Diagnostic, ModuleLocation, SourceText};
+use syntax::{Diagnostic, ModuleLocation, ParsedSource, SourceText};
 
 use crate::budget::StackBudget;
 use crate::code::LoweredUnit;
@@ -168,19 +168,31 @@ fn source_unit(
         tasks: matches!(language, SourceLanguage::Plan | SourceLanguage::Template),
     };
     let parsed = syntax::parse_at(source, options, location);
-    let errors: Vec<&Diagnostic> = parsed
-        .diagnostics
-        .iter()
-        .filter(|it| it.is_error())
-        .collect();
-    match errors.as_slice() {
-        [] => lower::unit(Arc::new(parsed.ast), scope, stack),
-        errors => {
-            let is_counted =
-                language == SourceLanguage::Manifest && parsed.is_grammatical && errors.len() > 1;
-            Err(parse_error(source, language, is_counted, errors).into())
-        }
+    match source_error(source, language, &parsed) {
+        None => lower::unit(Arc::new(parsed.ast), scope, stack),
+        Some(error) => Err(error.into()),
     }
+}
+
+/// The error of a manifest that was parsed, as a compilation gives it; `None` if it has none.
+#[must_use]
+pub fn manifest_error(source: &SourceText, parsed: &ParsedSource) -> Option<EvalError> {
+    source_error(source, SourceLanguage::Manifest, parsed)
+}
+
+fn source_error(
+    source: &SourceText,
+    language: SourceLanguage,
+    parsed: &ParsedSource,
+) -> Option<EvalError> {
+    let errors = parsed.diagnostics.iter().filter(|it| it.is_error());
+    let errors: Vec<&Diagnostic> = errors.collect();
+    if errors.is_empty() {
+        return None;
+    }
+    let is_counted =
+        language == SourceLanguage::Manifest && parsed.is_grammatical && errors.len() > 1;
+    Some(parse_error(source, language, is_counted, &errors))
 }
 
 /// The error for a text with mistakes. It shows the first one; several mistakes of a manifest that

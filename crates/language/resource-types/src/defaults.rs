@@ -14,6 +14,9 @@ pub const MAX_RUBY_BYTES: usize = 1024 * 1024;
 /// less than a kilobyte of stack; real files nest two or three.
 pub const MAX_RUBY_NESTING: usize = 32;
 
+/// Maximum nesting of lists and hashes in the schema of a transport; real ones nest three.
+pub const MAX_TRANSPORT_DEPTH: usize = 32;
+
 /// Maximum number of heredocs that begin on one line; real files begin one.
 pub const MAX_HEREDOCS_PER_LINE: usize = 16;
 

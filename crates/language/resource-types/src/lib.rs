@@ -21,6 +21,8 @@ pub use self::core_types::{core_type, core_types};
 pub use self::generated::{GeneratedTypeError, read_generated_type};
 pub use self::metaparameter::{METAPARAMETERS, Metaparameter};
 pub use self::resource_type::{ResourceAttributeKind, ResourceType, ResourceTypeOrigin};
-pub use self::ruby::{RubyLibrary, StaticReading, read_ruby_type};
+pub use self::ruby::{
+    RubyLibrary, StaticReading, UnreadTransport, read_ruby_transport, read_ruby_type,
+};
 pub use self::title::{TitleError, TitlePattern};
 pub use self::uniqueness::UniquenessKeyPart;

@@ -113,3 +113,17 @@ pub const QUERY_CHECKS_MAX: usize = 8;
 
 /// Time in which the queries of a kept catalog must have their results; it is compiled after that.
 pub const QUERY_CHECK_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Bytes of the classes, or of the transports, of one environment as JSON. 200 modules have some 2,000 classes,
+/// which take 2 MB; they are kept for each of [`OPEN_VERSIONS_MAX`].
+pub const LISTING_BYTES_MAX: usize = 32 << 20;
+
+/// Longest type of a class's parameter that is written in Puppet's form, in bytes; large `Struct` and `Enum` types
+/// have a few thousand.
+pub const TYPE_TEXT_BYTES_MAX: usize = 16_384;
+
+/// Deepest nesting of brackets in such a type. Types of modules have 6.
+pub const TYPE_TEXT_DEPTH_MAX: usize = 32;
+
+/// Deepest nesting of lists and hashes in a default value that is listed as a literal.
+pub const LITERAL_DEPTH_MAX: usize = 64;

@@ -23,9 +23,10 @@ pub use engine::{
     NodeInputs, NodeMessage, OpenEnvironment, QueryChange, WrittenCatalog,
 };
 pub use environment::{
-    CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles, EnvironmentOnDisk,
-    EnvironmentReadError, OutsideFileState, OutsideFileStates, OutsideFiles, changed_files,
-    module_directories,
+    CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles, EnvironmentListing,
+    EnvironmentListingError, EnvironmentOnDisk, EnvironmentReadError, EnvironmentTimeout,
+    ListedSettings, ListedSettingsError, OutsideFileState, OutsideFileStates, OutsideFiles,
+    changed_files, module_directories,
 };
 pub use exports::{
     EmbeddedExports, InventoryQueries, KeepExportsError, KeepTurn, KeptExports, PuppetdbExports,

@@ -27,7 +27,8 @@ pub(super) fn resolve_modulepath(
 ) -> Result<Vec<PathBuf>, CodeError> {
     let path = surroundings.directory.join("environment.conf");
     let text = read_modulepath_setting(&path)?;
-    let (line, setting) = parse_setting(&text).unwrap_or((1, DEFAULT_MODULEPATH));
+    let setting = environment_conf_setting(&text, "modulepath");
+    let (line, setting) = setting.unwrap_or((1, DEFAULT_MODULEPATH));
     expand(setting, surroundings).map_err(|problem| CodeError::EnvironmentConf {
         path,
         line,
@@ -64,14 +65,17 @@ fn read_modulepath_setting(path: &Path) -> Result<String, CodeError> {
     })
 }
 
-/// The last `modulepath = …` of the file, with its line number.
-fn parse_setting(text: &str) -> Option<(usize, &str)> {
-    let settings = text.lines().enumerate().filter_map(|(index, line)| {
-        let line = line.split('#').next().unwrap_or_default();
+/// The first value of a setting of an `environment.conf`, without a quote at either end, with its line number,
+/// counted from 1. As in Puppet, a `#` begins a comment only at the begin of a line.
+#[must_use]
+pub fn environment_conf_setting<'t>(text: &'t str, name: &str) -> Option<(usize, &'t str)> {
+    text.lines().enumerate().find_map(|(index, line)| {
         let (key, value) = line.split_once('=')?;
-        (key.trim() == "modulepath").then(|| (index + 1, value.trim().trim_matches(['"', '\''])))
-    });
-    settings.last()
+        let value = value.trim();
+        let value = value.strip_prefix(['\'', '"']).unwrap_or(value);
+        let value = value.strip_suffix(['\'', '"']).unwrap_or(value);
+        (key.trim() == name).then_some((index + 1, value))
+    })
 }
 
 fn expand(setting: &str, surroundings: &ModulepathContext<'_>) -> Result<Vec<PathBuf>, String> {
@@ -171,9 +175,15 @@ mod tests {
     }
 
     #[test]
-    fn the_last_setting_counts_and_others_are_passed_over() {
-        let text = "# x\nmanifest = site.pp\nmodulepath = a # why\nnonsense\n modulepath=\"b:c\"\n";
-        assert_eq!(parse_setting(text), Some((5, "b:c")));
-        assert_eq!(parse_setting("manifest = x\n#modulepath = y"), None);
+    fn the_first_setting_counts_as_in_puppet_and_others_are_passed_over() {
+        let text = "# x\n#modulepath = z\nmanifest = site.pp\nnonsense\n modulepath=\"b:c\"\nmodulepath = d\n";
+        let setting = |name| environment_conf_setting(text, name);
+        assert_eq!(setting("modulepath"), Some((5, "b:c")));
+        assert_eq!(setting("manifest"), Some((3, "site.pp")));
+        assert_eq!(setting("config_version"), None);
+        assert_eq!(
+            environment_conf_setting("a = b # c", "a"),
+            Some((1, "b # c"))
+        );
     }
 }

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use pcore::Type;
 use pxp::task::TaskName;
 
+pub use self::environment_conf::environment_conf_setting;
 use self::modules::ModulepathDirectories;
 use self::type_aliases::TypeAliases;
 use crate::file_hashes::FileHashCache;

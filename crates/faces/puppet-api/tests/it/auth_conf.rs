@@ -188,8 +188,17 @@ async fn a_rule_opens_routes_that_are_closed_without_one() {
     );
 
     let without = Site::start().await;
-    let (status, _) = without.node("tool1").get(path).await;
-    assert_eq!(status, StatusCode::NOT_FOUND);
+    for path in [
+        path,
+        "/puppet/v3/plans?environment=production",
+        "/puppet/v3/plans/demo/run?environment=production",
+        "/puppet/v3/environment_classes?environment=production",
+        "/puppet/v3/environment_transports?environment=production",
+    ] {
+        let (status, body) = without.node("tool1").get(path).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path}");
+        assert!(body.contains("puppet_api.auth_conf"), "{body}");
+    }
 }
 
 #[test]

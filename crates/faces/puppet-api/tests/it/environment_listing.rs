@@ -21,7 +21,8 @@ async fn environments_have_the_settings_that_puppet_lists() {
     fs::create_dir_all(&other).unwrap();
     fs::write(
         other.join("environment.conf"),
-        "modulepath = site:$basemodulepath\n",
+        "modulepath = site:$basemodulepath\nmanifest = site.pp\nenvironment_timeout = 5m\nconfig_version = \
+         bin/version $environment\n",
     )
     .unwrap();
     let listed = get(&site.node("web1"), "/puppet/v3/environments").await;
@@ -33,11 +34,30 @@ async fn environments_have_the_settings_that_puppet_lists() {
         listed["environments"]["other"],
         json!({"settings": {
             "modulepath": [other.join("site"), code.join("modules")],
-            "manifest": other.join("manifests"),
+            "manifest": other.join("site.pp"),
+            "environment_timeout": 300,
+            "config_version": other.join("bin/version other"),
+        }})
+    );
+    let production = code.join("environments/production");
+    assert_eq!(
+        listed["environments"]["production"],
+        json!({"settings": {
+            "modulepath": [production.join("modules"), code.join("modules")],
+            "manifest": production.join("manifests"),
             "environment_timeout": 0,
             "config_version": "",
         }})
     );
+    // one that cannot be used is left out, and the others stay
+    fs::write(
+        other.join("environment.conf"),
+        "environment_timeout = soon\n",
+    )
+    .unwrap();
+    let listed = get(&site.node("web1"), "/puppet/v3/environments").await;
+    let names: Vec<_> = listed["environments"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["production"]);
 }
 
 #[tokio::test]

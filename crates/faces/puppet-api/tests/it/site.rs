@@ -73,6 +73,7 @@ pub(crate) struct Site {
     pub(crate) run_reports: RunReports,
     pub(crate) pinned: PinnedVersions,
     pub(crate) bucket: FileBucket,
+    pub(crate) catalogs: Catalogs,
     stop: CancellationToken,
 }
 
@@ -161,9 +162,9 @@ impl Site {
         };
         let service = CaService::new(ca.clone(), options.autosign, audit.clone()).unwrap();
         let service = service.with_renewal(options.renewal);
-        let front = options
-            .puppetserver
-            .map(|url| PuppetserverFront::new(url, &own, catalogs, Arc::clone(&code)).unwrap());
+        let front = options.puppetserver.map(|url| {
+            PuppetserverFront::new(url, &own, catalogs.clone(), Arc::clone(&code)).unwrap()
+        });
         let bucket = FileBucketConfig::new(dir.path().join("bucket"));
         let bucket = FileBucket::start(bucket).unwrap();
         let rules = options.auth_conf.map(|text| {
@@ -176,6 +177,7 @@ impl Site {
             run_reports: run_reports.clone(),
             code,
             codedir: dir.path().join("code"),
+            catalogs: catalogs.clone(),
             pinned_versions: pinned.clone(),
             blobs: blobs.clone(),
             ca: options.has_ca.then_some(service),
@@ -205,6 +207,7 @@ impl Site {
             run_reports,
             pinned,
             bucket,
+            catalogs,
             stop,
         }
     }

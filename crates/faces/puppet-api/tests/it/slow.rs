@@ -18,6 +18,7 @@ async fn a_body_that_never_arrives_is_given_up_on_every_route() {
         code: Arc::new(EnvironmentDir::new(site.dir.path().join("code"))),
         pinned_versions: PinnedVersions::default(),
         codedir: site.dir.path().join("code"),
+        catalogs: site.catalogs.clone(),
         blobs: site.blobs.clone(),
         run_reports: site.run_reports.clone(),
         ca: Some(CaService::new(site.ca.clone(), AutosignPolicy::Off, site.audit.clone()).unwrap()),

@@ -45,6 +45,8 @@ impl Lexer<'_> {
         let (start, line) = (self.at, self.line);
         let length = 2 + usize::from(is_indented) + terminator.len() + quote.map_or(0, |_| 2);
         self.heredocs.push(PendingHeredoc {
+            token: self.tokens.len(),
+            is_squiggly: after.starts_with('~'),
             terminator: terminator.to_owned(),
             is_indented,
             is_interpolated: quote != Some('\''),
@@ -59,8 +61,8 @@ impl Lexer<'_> {
         let start = self.at;
         for heredoc in std::mem::take(&mut self.heredocs) {
             let (line, body) = (self.line, self.at);
-            loop {
-                let rest = self.rest();
+            let end = loop {
+                let (before, rest) = (self.at, self.rest());
                 if rest.is_empty() {
                     self.line = line;
                     return self.fault("a heredoc without an end");
@@ -73,8 +75,12 @@ impl Lexer<'_> {
                 };
                 self.advance(length);
                 if text == heredoc.terminator {
-                    break;
+                    break before;
                 }
+            };
+            let lines = self.source.get(body..end).unwrap_or_default();
+            if let Some(token) = self.tokens.get_mut(heredoc.token) {
+                token.kind = RubyTokenKind::Text(heredoc.plain_text(lines));
             }
             let text = self.source.get(body..self.at).unwrap_or_default();
             if heredoc.is_interpolated && text.contains("#{") {
@@ -85,5 +91,30 @@ impl Lexer<'_> {
             self.documents.push(start..self.at);
         }
         Ok(())
+    }
+}
+
+impl PendingHeredoc {
+    /// The text of these lines; `None` if an escape, an interpolation or a tab decides about it.
+    fn plain_text(&self, lines: &str) -> Option<String> {
+        let is_code = |c: char| c == '\\' || c == '#';
+        if (self.is_interpolated && lines.contains(is_code)) || lines.contains('\r') {
+            return None;
+        }
+        if !self.is_squiggly {
+            return Some(lines.to_owned());
+        }
+        if lines.contains('\t') {
+            return None;
+        }
+        let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
+        let full = lines.lines().filter(|line| !line.trim().is_empty());
+        let common = full.map(indentation).min().unwrap_or(0);
+        let lines = lines.split_inclusive('\n');
+        Some(
+            lines
+                .map(|line| &line[common.min(indentation(line))..])
+                .collect(),
+        )
     }
 }

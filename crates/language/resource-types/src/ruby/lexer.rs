@@ -80,6 +80,10 @@ pub(super) struct Lexer<'s> {
 }
 
 pub(super) struct PendingHeredoc {
+    /// Index of the token that stands for its text.
+    pub(super) token: usize,
+    /// True for `<<~`: the common indentation of the lines is no part of the text.
+    pub(super) is_squiggly: bool,
     pub(super) terminator: String,
     pub(super) is_indented: bool,
     /// False if the name of its end stands in single quotes.

@@ -26,6 +26,7 @@ mod resource_api;
 mod structure;
 mod title_patterns;
 mod token;
+mod transport;
 mod type_body;
 mod words;
 
@@ -36,6 +37,7 @@ use self::lexer::RubyFault;
 pub use self::library::RubyLibrary;
 use self::structure::RubyFile;
 use self::token::Keyword;
+pub use self::transport::{UnreadTransport, read_ruby_transport};
 use crate::ResourceType;
 
 /// The result of reading a type file in Ruby.

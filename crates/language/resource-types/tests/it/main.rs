@@ -7,3 +7,4 @@ mod generated;
 mod properties;
 mod ruby;
 mod ruby_refused;
+mod transport;

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compiler::CompilerEnvironment;
 use environments::EnvironmentName;
+use tokio::sync::OnceCell;
 
-use crate::environment::OutsideFiles;
+use crate::environment::{EnvironmentListing, OutsideFiles};
 
 /// An open environment. Its version's directory is in use as long as this exists.
 #[derive(Debug)]
@@ -23,6 +24,10 @@ pub struct OpenEnvironment {
     pub compiler: CompilerEnvironment,
     /// Files outside of the version that compilations read.
     pub outside_files: Arc<OutsideFiles>,
+    /// The classes of the manifests, once they were requested.
+    pub(super) classes: OnceCell<Arc<EnvironmentListing>>,
+    /// The transports of the modules, once they were requested.
+    pub(super) transports: OnceCell<Arc<EnvironmentListing>>,
 }
 
 impl OpenEnvironment {
@@ -110,6 +115,8 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
+    use tokio::sync::OnceCell;
+
     use super::{EnvironmentCache, OpenEnvironment};
     use crate::environment::{CompilerOptions, EnvironmentOnDisk};
 
@@ -127,6 +134,8 @@ mod tests {
             has_config_version: false,
             compiler: on_disk.into_compiler(CompilerOptions::default()),
             outside_files: Arc::default(),
+            classes: OnceCell::new(),
+            transports: OnceCell::new(),
         }
     }
 

@@ -7,7 +7,7 @@ use error_causes::chain;
 use pcp::Certname;
 
 use super::queue::CompileQueueFull;
-use crate::environment::EnvironmentReadError;
+use crate::environment::{EnvironmentListingError, EnvironmentReadError};
 use crate::exports::KeepExportsError;
 use crate::shadow::CatalogRequestError;
 
@@ -45,6 +45,11 @@ pub enum CatalogError {
     Environment {
         environment: EnvironmentName,
         source: EnvironmentReadError,
+    },
+    #[error("the content of the environment {environment} cannot be listed: {source}")]
+    Listing {
+        environment: EnvironmentName,
+        source: EnvironmentListingError,
     },
     #[error(transparent)]
     QueueFull(CompileQueueFull),

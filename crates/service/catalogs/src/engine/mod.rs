@@ -12,6 +12,7 @@ mod compiler_choice;
 mod environment_cache;
 mod error;
 mod impact;
+mod listings;
 mod node_data;
 mod plan_places;
 mod query_check;
@@ -31,7 +32,7 @@ use pcore::Hash;
 use pcp::Certname;
 use ruby_workers::{HiddenPaths, RubyWorkers};
 use serde_json::{Map, Value as Json};
-use tokio::sync::Semaphore;
+use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -440,6 +441,8 @@ impl CatalogsInner {
             directory: root,
             has_config_version,
             outside_files,
+            classes: OnceCell::new(),
+            transports: OnceCell::new(),
             compiler: on_disk.into_compiler(options),
         })
     }

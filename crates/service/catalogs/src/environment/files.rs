@@ -35,7 +35,7 @@ impl EnvironmentFiles {
     }
 
     /// Notes the files that are read outside of the environment.
-    pub(super) fn noting(self, outside_files: Arc<OutsideFiles>) -> Self {
+    pub(crate) fn noting(self, outside_files: Arc<OutsideFiles>) -> Self {
         Self {
             outside_files,
             ..self

@@ -59,12 +59,7 @@ pub fn module_directories(
     Ok(directories)
 }
 
-/// The last value of a setting of an `environment.conf`, without a quote at either end, as in Puppet.
+/// The value of a setting of an `environment.conf`.
 pub(super) fn setting<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let settings = text.lines().filter_map(|line| line.split_once('='));
-    let mut values = settings.filter(|(known, _)| known.trim() == name);
-    let (_, value) = values.next_back()?;
-    let value = value.trim();
-    let value = value.strip_prefix(['\'', '"']).unwrap_or(value);
-    Some(value.strip_suffix(['\'', '"']).unwrap_or(value))
+    environments::environment_conf_setting(text, name).map(|(_, value)| value)
 }

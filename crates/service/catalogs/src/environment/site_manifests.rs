@@ -23,15 +23,7 @@ impl CompilerSource for EnvironmentFiles {
     }
 
     fn site_manifests(&self) -> Result<Vec<SourceFile>, CodeReadError> {
-        let manifest = self.manifest_path()?;
-        let mut paths = Vec::new();
-        if manifest.is_dir() {
-            find_manifests(&manifest, MANIFEST_DEPTH_MAX, &mut paths)?;
-            // as texts: `a.pp` comes before `a/b.pp`
-            paths.sort_by_cached_key(|path| path.to_string_lossy().into_owned());
-        } else if manifest.exists() {
-            paths.push(manifest);
-        }
+        let paths = self.site_manifest_paths()?;
         paths.iter().map(|path| self.read_manifest(path)).collect()
     }
 
@@ -41,6 +33,20 @@ impl CompilerSource for EnvironmentFiles {
 }
 
 impl EnvironmentFiles {
+    /// The paths of the site manifests, in the order in which they are read.
+    pub(super) fn site_manifest_paths(&self) -> Result<Vec<PathBuf>, CodeReadError> {
+        let manifest = self.manifest_path()?;
+        let mut paths = Vec::new();
+        if manifest.is_dir() {
+            find_manifests(&manifest, MANIFEST_DEPTH_MAX, &mut paths)?;
+            // as texts: `a.pp` comes before `a/b.pp`
+            paths.sort_by_cached_key(|path| path.to_string_lossy().into_owned());
+        } else if manifest.exists() {
+            paths.push(manifest);
+        }
+        Ok(paths)
+    }
+
     fn read_manifest(&self, path: &Path) -> Result<SourceFile, CodeReadError> {
         match self.read_text(path) {
             Ok(text) => Ok(SourceFile {
@@ -63,7 +69,8 @@ impl EnvironmentFiles {
     }
 }
 
-fn find_manifests(
+/// Adds the manifests below a directory.
+pub(super) fn find_manifests(
     directory: &Path,
     depth_left: usize,
     paths: &mut Vec<PathBuf>,

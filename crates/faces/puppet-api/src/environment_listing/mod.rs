@@ -1,0 +1,227 @@
+//! Environments and what they contain, as other tools list it:
+//!
+//! ```text
+//! GET /puppet/v3/environments
+//! GET /puppet/v3/tasks?environment=…
+//! GET /puppet/v3/tasks/{module}/{task}?environment=…
+//! GET /puppet/v3/environment_classes?environment=…
+//! GET /puppet/v3/environment_modules[?environment=…]
+//! GET /puppet/v3/environment_transports?environment=…
+//! GET /puppet/v3/plans?environment=…
+//! GET /puppet/v3/plans/{module}/{plan}?environment=…
+//! ```
+//!
+//! Only holders of a verified client certificate may read. Puppet's default rules allow environments and
+//! tasks to all of them, and the others to none: those are forbidden without rules of an `auth.conf`.
+//!
+//! Invariant: a client has no more than its share of the reads at once.
+
+mod code_listing;
+mod documents;
+mod task_documents;
+
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use axum::{Json, Router};
+use catalogs::Catalogs;
+use environments::{CodeError, CodeReader, CodeVersion, EnvironmentName};
+use serde::Serialize;
+
+use crate::defaults::{LISTING_WAIT, LISTINGS_AT_ONCE, LISTINGS_OF_NODE};
+use crate::failure::PuppetApiFailure;
+use crate::node_shares::{NodeShares, NodeTurn};
+use crate::peer::PuppetApiCaller;
+use crate::query::QueryParams;
+
+/// Characters of a name of a request that a message shows.
+const SHOWN_NAME: usize = 255;
+
+/// State of the handlers.
+#[derive(Debug, Clone)]
+struct ListingServer {
+    code: Arc<dyn CodeReader>,
+    codedir: Arc<FilePath>,
+    catalogs: Catalogs,
+    turns: NodeShares,
+}
+
+/// A request that cannot be answered.
+enum ListingFailure {
+    /// A name that is invalid or does not exist, in puppetserver's words, which are plain text.
+    Name(StatusCode, String),
+    Other(PuppetApiFailure),
+}
+
+/// The routes; `has_rules` if an `auth.conf` decides who may read.
+pub(crate) fn router(
+    code: Arc<dyn CodeReader>,
+    codedir: PathBuf,
+    catalogs: Catalogs,
+    has_rules: bool,
+) -> Router {
+    let closed = |route: MethodRouter<ListingServer>| match has_rules {
+        true => route,
+        false => get(forbid),
+    };
+    Router::new()
+        .route(
+            "/puppet/v3/environments",
+            get(async |State(server): State<ListingServer>, caller| {
+                server.answer(&caller, ListingServer::environments).await
+            }),
+        )
+        .route("/puppet/v3/tasks", of_environment(ListingServer::tasks))
+        .route(
+            "/puppet/v3/tasks/{module}/{task}",
+            of_module(ListingServer::task),
+        )
+        .route(
+            "/puppet/v3/environment_classes",
+            closed(get(code_listing::classes)),
+        )
+        .route(
+            "/puppet/v3/environment_transports",
+            closed(get(code_listing::transports)),
+        )
+        .route(
+            "/puppet/v3/environment_modules",
+            closed(get(documents::list_modules)),
+        )
+        .route(
+            "/puppet/v3/plans",
+            closed(of_environment(ListingServer::plans)),
+        )
+        .route(
+            "/puppet/v3/plans/{module}/{plan}",
+            closed(of_module(ListingServer::plan)),
+        )
+        .with_state(ListingServer {
+            code,
+            codedir: codedir.into(),
+            catalogs,
+            turns: NodeShares::new(LISTINGS_OF_NODE).with_total(LISTINGS_AT_ONCE),
+        })
+}
+
+/// A route of a document about the environment that the query names.
+fn of_environment<T: Serialize + Send + 'static>(
+    read: fn(&ListingServer, &EnvironmentName) -> Result<T, ListingFailure>,
+) -> MethodRouter<ListingServer> {
+    get(
+        move |State(server): State<ListingServer>, caller: PuppetApiCaller, params: QueryParams| async move {
+            caller.require_certname()?;
+            let environment = environment_of(&params)?;
+            server
+                .answer(&caller, move |server| read(server, &environment))
+                .await
+        },
+    )
+}
+
+/// A route of a document about a task or plan of a module.
+fn of_module<T: Serialize + Send + 'static>(
+    read: fn(&ListingServer, &EnvironmentName, &str, &str) -> Result<T, ListingFailure>,
+) -> MethodRouter<ListingServer> {
+    get(
+        move |State(server): State<ListingServer>,
+              Path((module, name)): Path<(String, String)>,
+              caller: PuppetApiCaller,
+              params: QueryParams| async move {
+            caller.require_certname()?;
+            let environment = environment_of(&params)?;
+            server
+                .answer(&caller, move |server| {
+                    read(server, &environment, &module, &name)
+                })
+                .await
+        },
+    )
+}
+
+/// Refuses a route that Puppet's default rules allow to no client.
+async fn forbid() -> PuppetApiFailure {
+    PuppetApiFailure::forbidden(
+        "Puppet's default rules allow this to no client; name an auth.conf with a rule for it as \
+         puppet_api.auth_conf of the server",
+    )
+}
+
+/// The environment that a query names.
+fn environment_of(params: &QueryParams) -> Result<EnvironmentName, ListingFailure> {
+    let invalid = |message: String| ListingFailure::Name(StatusCode::BAD_REQUEST, message);
+    let name = params
+        .get("environment")?
+        .ok_or_else(|| invalid("An environment parameter must be specified".to_owned()))?;
+    name.parse().map_err(|_| {
+        invalid(format!(
+            "The environment must be purely alphanumeric, not '{}'",
+            shown(name)
+        ))
+    })
+}
+
+/// The begin of a name of a request, for messages.
+fn shown(name: &str) -> String {
+    name.chars().take(SHOWN_NAME).collect()
+}
+
+fn failure(error: CodeError) -> ListingFailure {
+    ListingFailure::Other(crate::files::code_failure(error))
+}
+
+impl ListingServer {
+    /// Reads a document on a thread that may block, when it is the caller's turn.
+    async fn answer<T: Serialize + Send + 'static>(
+        self,
+        caller: &PuppetApiCaller,
+        read: impl FnOnce(&Self) -> Result<T, ListingFailure> + Send + 'static,
+    ) -> Result<Response, ListingFailure> {
+        let _turn = self.take_turn(caller).await?;
+        let reading = tokio::task::spawn_blocking(move || read(&self)).await;
+        let document = reading.map_err(|panic| PuppetApiFailure::internal(&panic))??;
+        Ok(Json(document).into_response())
+    }
+
+    async fn take_turn(&self, caller: &PuppetApiCaller) -> Result<NodeTurn, PuppetApiFailure> {
+        let certname = caller.require_certname()?;
+        self.turns.turn_within(certname, LISTING_WAIT).await
+    }
+
+    fn version(&self, name: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, ListingFailure> {
+        match self.code.version(name) {
+            Ok(version) => Ok(version),
+            Err(error) if error.is_not_found() => Err(ListingFailure::no_environment(name)),
+            Err(error) => Err(failure(error)),
+        }
+    }
+}
+
+impl ListingFailure {
+    fn unknown(message: String) -> Self {
+        Self::Name(StatusCode::NOT_FOUND, message)
+    }
+
+    fn no_environment(name: &EnvironmentName) -> Self {
+        Self::unknown(format!("Could not find environment '{name}'"))
+    }
+}
+
+impl From<PuppetApiFailure> for ListingFailure {
+    fn from(failure: PuppetApiFailure) -> Self {
+        Self::Other(failure)
+    }
+}
+
+impl IntoResponse for ListingFailure {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Name(status, message) => (status, message).into_response(),
+            Self::Other(failure) => failure.into_response(),
+        }
+    }
+}

@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use crate::defaults::{POSTRUN_BYTES, POSTRUN_TIMEOUT};
 use crate::service::{DeploymentObserver, FinishedDeployment};
-use code_sources::program::{self, ProgramError, to_one_line};
+use program_runner::{ProgramError, to_one_line};
 
 /// The command that a server runs after each deployment that made another version live.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub async fn run(command: &[String], environments: &[EnvironmentName]) -> Result
     };
     let mut running = Command::new(&program);
     running.args(words).stdin(Stdio::null());
-    let ran = program::run(running, POSTRUN_TIMEOUT, POSTRUN_BYTES).await;
+    let ran = program_runner::run(running, POSTRUN_TIMEOUT, POSTRUN_BYTES).await;
     let ran = ran.map_err(|error| match error {
         ProgramError::Start(source) => failed(format!("it cannot be run: {source}")),
         error => failed(error.to_string()),

@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 use crate::defaults::{TYPES_BYTES, TYPES_TIMEOUT};
 use code_settings::GenerateTypes;
-use code_sources::program::{self, ProgramError, to_one_line};
+use program_runner::{ProgramError, to_one_line};
 
 /// Reason that the types could not be generated.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +63,7 @@ pub(crate) async fn generate(
         puppet: settings.puppet.clone(),
         why,
     };
-    let ran = program::run(command, TYPES_TIMEOUT, TYPES_BYTES).await;
+    let ran = program_runner::run(command, TYPES_TIMEOUT, TYPES_BYTES).await;
     let ran = ran.map_err(|error| match error {
         ProgramError::Start(source) => failed(format!("it cannot be run: {source}")),
         error => failed(error.to_string()),

@@ -36,13 +36,6 @@ pub const SOURCE_ENVIRONMENTS: usize = 10_000;
 /// Most lists in a directory: one for each environment.
 pub const SOURCE_FILES: usize = SOURCE_ENVIRONMENTS;
 
-/// Most bytes of git's error message that are shown.
-pub const GIT_MESSAGE_BYTES: usize = 2_048;
-
-/// Most bytes of a program's error output that are kept: four times the size shown, since removing
-/// credentials shortens addresses.
-pub const PROGRAM_MESSAGE_BYTES: usize = 8_192;
-
 /// Interval at which the amount of Subversion's output is checked: at 1 GB/s the excess over
 /// [`TREE_BYTES`](code_store::defaults::TREE_BYTES) is at most one GB.
 pub const SVN_LOOK: Duration = Duration::from_secs(1);

@@ -14,7 +14,6 @@ pub mod defaults;
 pub mod git;
 pub mod http;
 pub mod manifest_syntax;
-pub mod program;
 pub mod remote_address;
 pub mod resolve;
 pub mod source;

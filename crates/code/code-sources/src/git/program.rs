@@ -15,8 +15,8 @@ use tokio::process::Command;
 use super::credential_servers::CredentialServers;
 use super::github_app::{AppError, GithubApps};
 use super::repository_access::{GitAccess, GitLogin, without_http_credentials};
-use crate::program::{self, ProgramError, to_one_line};
 use crate::remote_address::strip_credentials;
+use program_runner::{ProgramError, to_one_line};
 
 /// Settings for the execution of `git`. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -226,7 +226,7 @@ impl GitProgram {
         command.arg(call.verb).args(words).stdin(call.stdin);
         let (verb, remote) = (call.verb, strip_credentials(call.remote));
         // The future is large, and part of every task that accesses a repository.
-        let ran = Box::pin(program::run(command, call.limit, call.most_bytes)).await;
+        let ran = Box::pin(program_runner::run(command, call.limit, call.most_bytes)).await;
         let ran = ran.map_err(|error| match error {
             ProgramError::Start(source) => GitError::Start(source),
             ProgramError::TimedOut(after) => GitError::TimedOut {

@@ -10,11 +10,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use super::GitMirror;
 use super::program::{GitError, GitProgram, to_error_message};
 use super::refs::CommitHash;
-use crate::defaults::{LISTED_BYTES, PROGRAM_MESSAGE_BYTES};
+use crate::defaults::LISTED_BYTES;
 use code_store::content::{
     ContentStore, IntakeError, TreeId, TreeManifest, TreePath, TreePathError,
 };
 use code_store::defaults::{FILE_BYTES, TREE_FILES};
+use program_runner::defaults::OUTPUT_BYTES;
 
 /// The error of storing a commit's tree.
 #[derive(Debug, thiserror::Error)]
@@ -267,7 +268,7 @@ impl TreeListing {
     fn end(mut self, mirror: &GitMirror) -> Result<(), GitError> {
         let mut said = Vec::new();
         if let Some(stderr) = self.child.stderr.take() {
-            let mut stderr = stderr.take(PROGRAM_MESSAGE_BYTES as u64);
+            let mut stderr = stderr.take(OUTPUT_BYTES as u64);
             stderr.read_to_end(&mut said).map_err(GitError::Start)?;
         }
         let status = self.child.wait().map_err(GitError::Start)?;

@@ -11,7 +11,7 @@ use std::process::Stdio;
 use tokio::process::Command;
 
 use crate::defaults::{FILTER_BYTES, FILTER_TIMEOUT};
-use crate::program::{self, to_one_line};
+use program_runner::to_one_line;
 
 /// The error for a program that did not decide about a branch.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ pub(crate) async fn is_branch_kept(
         branch: branch.to_owned(),
         why,
     };
-    let ran = program::run(shell, FILTER_TIMEOUT, FILTER_BYTES).await;
+    let ran = program_runner::run(shell, FILTER_TIMEOUT, FILTER_BYTES).await;
     let ran = ran.map_err(|error| failed(error.to_string()))?;
     match ran.status.code() {
         Some(code) if !CANNOT_RUN.contains(&code) => Ok(code == 0),

@@ -25,11 +25,11 @@ use crate::defaults::{
     FETCH_TIMEOUT, LIST_TIMEOUT, REFS_BYTES, SVN_LOOK, SVN_PASSWORD_BYTES, WORD_BYTES,
 };
 use crate::git::to_error_message;
-use crate::program::{self, ProgramError};
 use crate::remote_address::strip_credentials;
 use code_store::content::{ContentError, IntakeError, TreePathError};
 use code_store::defaults::{TREE_BYTES, TREE_FILES};
 use code_store::directory_lock::DirectoryLock;
+use program_runner::ProgramError;
 
 /// Settings for the execution of `svn`. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -306,7 +306,7 @@ impl SvnProgram {
             None => drop(command.stdin(self.hold.inherited_stdin().map_err(SvnError::Start)?)),
         }
         command.args(arguments);
-        let ran = program::run(command, limit, most_bytes).await;
+        let ran = program_runner::run(command, limit, most_bytes).await;
         let ran = ran.map_err(|error| match error {
             ProgramError::Start(source) => SvnError::Start(source),
             error => command_failed(verb, address, &error.to_string()),

@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use super::definition::{DefinitionDocument, DefinitionListError};
 use crate::defaults::{SOURCE_BYTES, SOURCE_TIMEOUT};
-use crate::program::{self, to_one_line};
+use program_runner::to_one_line;
 
 /// Runs the program, without a shell and without arguments, as r10k does.
 pub(crate) async fn run(
@@ -22,7 +22,7 @@ pub(crate) async fn run(
     };
     let mut program = Command::new(command);
     program.stdin(Stdio::null());
-    let ran = program::run(program, SOURCE_TIMEOUT, SOURCE_BYTES).await;
+    let ran = program_runner::run(program, SOURCE_TIMEOUT, SOURCE_BYTES).await;
     let ran = ran.map_err(|error| failed(error.to_string()))?;
     match ran.status.success() {
         true => DefinitionDocument::new(place, ran.stdout),

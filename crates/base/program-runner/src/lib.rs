@@ -1,21 +1,24 @@
-//! Execution of a program with limits: [`run`].
+//! Execution of a program with limits: [`run`], and [`run_with_input`] for one that reads.
 //!
 //! Invariant: a program's output and time are limited, and all processes that it started (ssh, a
 //! helper of git, a script's children) end with it.
+
+pub mod defaults;
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
-use crate::defaults::{GIT_MESSAGE_BYTES, PROGRAM_MESSAGE_BYTES};
+use crate::defaults::{LINE_BYTES, OUTPUT_BYTES};
 
 /// The result of a program.
 #[derive(Debug)]
 pub struct ProgramOutput {
+    /// Exit status of the program.
     pub status: ExitStatus,
     /// Bytes that it wrote to standard output.
     pub stdout: Vec<u8>,
@@ -64,6 +67,28 @@ pub async fn run(
     ended
 }
 
+/// Runs a program to its end, with this standard input, of which it need not read all. The beginning
+/// of both outputs is kept. Dropping the future kills the program.
+pub async fn run_with_input(
+    mut command: Command,
+    input: &[u8],
+    limit: Duration,
+) -> Result<ProgramOutput, ProgramError> {
+    command
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    let mut group = ChildProcessGroup::new(command.spawn().map_err(ProgramError::Start)?);
+    let ended = tokio::time::timeout(limit, group.feed_and_read(input)).await;
+    let ended = ended.unwrap_or(Err(ProgramError::TimedOut(limit)));
+    if ended.is_err() {
+        group.end().await;
+    }
+    ended
+}
+
 // === impl ChildProcessGroup ===
 
 impl ChildProcessGroup {
@@ -75,6 +100,28 @@ impl ChildProcessGroup {
     async fn read(&mut self, most: usize) -> Result<ProgramOutput, ProgramError> {
         let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
         let (stdout, stderr) = tokio::try_join!(read_all(stdout, most), read_beginning(stderr))?;
+        let status = self.child.wait().await.map_err(ProgramError::Start)?;
+        // The process id may be reused from now on.
+        self.leader = None;
+        Ok(ProgramOutput {
+            status,
+            stdout,
+            stderr,
+        })
+    }
+
+    async fn feed_and_read(&mut self, input: &[u8]) -> Result<ProgramOutput, ProgramError> {
+        let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
+        let stdin = self.child.stdin.take();
+        let feed = async {
+            if let Some(mut stdin) = stdin {
+                // A program that does not read its input is not in error.
+                let _ = stdin.write_all(input).await;
+            }
+            Ok(())
+        };
+        let read = tokio::try_join!(read_beginning(stdout), read_beginning(stderr), feed);
+        let (stdout, stderr, ()) = read?;
         let status = self.child.wait().await.map_err(ProgramError::Start)?;
         // The process id may be reused from now on.
         self.leader = None;
@@ -130,7 +177,7 @@ async fn read_beginning(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>,
         return Ok(Vec::new());
     };
     let mut bytes = Vec::new();
-    let mut first = (&mut pipe).take(PROGRAM_MESSAGE_BYTES as u64);
+    let mut first = (&mut pipe).take(OUTPUT_BYTES as u64);
     first
         .read_to_end(&mut bytes)
         .await
@@ -140,7 +187,7 @@ async fn read_beginning(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>,
     Ok(bytes)
 }
 
-/// A program's message, in one line of at most [`GIT_MESSAGE_BYTES`].
+/// A program's message, in one line of at most [`LINE_BYTES`].
 pub fn to_one_line(message: &[u8]) -> String {
     let text = String::from_utf8_lossy(message);
     let lines: Vec<&str> = text
@@ -149,7 +196,7 @@ pub fn to_one_line(message: &[u8]) -> String {
         .filter(|it| !it.is_empty())
         .collect();
     let mut text = lines.join("; ");
-    text.truncate(text.floor_char_boundary(GIT_MESSAGE_BYTES));
+    text.truncate(text.floor_char_boundary(LINE_BYTES));
     text
 }
 
@@ -179,7 +226,23 @@ mod tests {
         let chatty = "yes no | head -c 1000000 >&2; echo done";
         let ran = run(shell(chatty), LONG, 100).await.unwrap();
         assert_eq!(ran.stdout, b"done\n");
-        assert_eq!(ran.stderr.len(), PROGRAM_MESSAGE_BYTES);
+        assert_eq!(ran.stderr.len(), OUTPUT_BYTES);
+    }
+
+    #[tokio::test]
+    async fn a_program_gets_its_input_and_may_leave_it() {
+        let input = "x".repeat(1 << 20);
+        let ran = run_with_input(shell("wc -c"), input.as_bytes(), LONG).await;
+        assert_eq!(ran.unwrap().stdout.trim_ascii(), b"1048576");
+        let leaves = "exec 0<&-; yes no | head -c 1000000; exit 4";
+        let ran = run_with_input(shell(leaves), input.as_bytes(), LONG).await;
+        let ran = ran.unwrap();
+        assert_eq!(
+            (ran.status.code(), ran.stdout.len()),
+            (Some(4), OUTPUT_BYTES)
+        );
+        let slow = run_with_input(shell("sleep 1000"), b"", Duration::from_millis(50)).await;
+        assert!(matches!(slow.unwrap_err(), ProgramError::TimedOut(_)));
     }
 
     #[tokio::test]

@@ -21,6 +21,8 @@ pub(crate) async fn start(
         keep: config.reports.keep(),
         keep_of_node: config.reports.keep_of_node,
         forward: config.puppet_api.enabled && puppetdb.is_some_and(|it| it.forward),
+        processors: config.reports.processors(),
+        render: api::run_report_json,
         ..RunReportsConfig::new(config.certname.parse()?)
     };
     RunReports::start(settings, store.clone(), inventory.clone())
@@ -28,8 +30,14 @@ pub(crate) async fn start(
         .context("cannot read the queue of data for PuppetDB")
 }
 
-/// The metrics of the forwarding, if data is forwarded.
-pub(crate) fn metrics(run_reports: &RunReports) -> Option<Arc<dyn MetricSet>> {
-    let metrics = run_reports.metrics()?;
-    Some(metrics)
+/// The metrics of the forwarding, if data is forwarded, and of report processors, if there are any.
+pub(crate) fn metrics(run_reports: &RunReports) -> Vec<Arc<dyn MetricSet>> {
+    let mut sets: Vec<Arc<dyn MetricSet>> = Vec::new();
+    if let Some(metrics) = run_reports.metrics() {
+        sets.push(metrics);
+    }
+    if let Some(metrics) = run_reports.processing_metrics() {
+        sets.push(metrics);
+    }
+    sets
 }

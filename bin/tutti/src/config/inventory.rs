@@ -1,12 +1,16 @@
 //! `[puppetdb]`, `[inventory]` and `[reports]` of `tutti.toml`: [`PuppetDbSection`],
 //! [`EmbeddedInventorySection`], which is used if there is no PuppetDB, and [`ReportsSection`].
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use ::inventory::{ConfError, PuppetDbConfig};
 use pki::TlsFiles;
-use run_reports::defaults::{KEEP_REPORTS, REPORTS_OF_NODE};
+use run_reports::defaults::{
+    KEEP_REPORTS, PROCESSOR_TIMEOUT, PROCESSOR_TIMEOUT_MAX, REPORT_PROCESSORS, REPORTS_OF_NODE,
+};
+use run_reports::{ReportProcessor, RunStatus};
 use serde::Deserialize;
 
 use super::tls_files::client_files;
@@ -48,6 +52,34 @@ pub(crate) struct ReportsSection {
     pub keep_days: u32,
     /// Number of reports that are kept of each node.
     pub keep_of_node: u64,
+    /// Programs that run once for each report.
+    pub processors: Vec<ReportProcessorSection>,
+}
+
+/// A program that gets each report on its standard input.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReportProcessorSection {
+    /// Path of the program.
+    pub program: PathBuf,
+    /// Arguments of the program.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// Results of the runs whose reports it gets: `changed`, `unchanged` and `failed`.
+    #[serde(default = "all_statuses")]
+    pub statuses: Vec<String>,
+    /// Seconds after which the program is killed.
+    #[serde(default = "default_processor_timeout")]
+    pub timeout_s: u64,
+}
+
+fn all_statuses() -> Vec<String> {
+    let all = [RunStatus::Changed, RunStatus::Unchanged, RunStatus::Failed];
+    all.iter().map(RunStatus::to_string).collect()
+}
+
+fn default_processor_timeout() -> u64 {
+    PROCESSOR_TIMEOUT.as_secs()
 }
 
 impl Default for ReportsSection {
@@ -56,6 +88,7 @@ impl Default for ReportsSection {
         Self {
             keep_days: u32::try_from(days).unwrap_or(u32::MAX),
             keep_of_node: REPORTS_OF_NODE,
+            processors: Vec::new(),
         }
     }
 }
@@ -131,14 +164,82 @@ impl ReportsSection {
         if self.keep_days == 0 {
             return Err("reports.keep_days must be at least 1".to_owned());
         }
-        match self.keep_of_node {
-            1.. => Ok(()),
-            0 => Err("reports.keep_of_node must be at least 1".to_owned()),
+        if self.keep_of_node == 0 {
+            return Err("reports.keep_of_node must be at least 1".to_owned());
         }
+        if self.processors.len() > REPORT_PROCESSORS {
+            return Err(format!(
+                "reports.processors has {} programs; at most {REPORT_PROCESSORS} can be configured",
+                self.processors.len()
+            ));
+        }
+        let mut programs = BTreeSet::new();
+        for processor in &self.processors {
+            processor.check()?;
+            if !programs.insert(&processor.program) {
+                return Err(format!(
+                    "reports.processors names {} twice; name it once, with the statuses of both",
+                    processor.program.display()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let processors = self.processors.iter_mut();
+        processors.map(|processor| &mut processor.program)
+    }
+
+    pub(crate) fn processors(&self) -> Vec<ReportProcessor> {
+        let processors = self.processors.iter();
+        processors
+            .map(|it| ReportProcessor {
+                program: it.program.clone(),
+                arguments: it.arguments.clone(),
+                statuses: it.statuses().filter_map(Result::ok).collect(),
+                timeout: Duration::from_secs(it.timeout_s),
+            })
+            .collect()
     }
 
     pub(crate) fn keep(&self) -> Duration {
         Duration::from_secs(u64::from(self.keep_days) * SECONDS_OF_DAY)
+    }
+}
+
+// === impl ReportProcessorSection ===
+
+impl ReportProcessorSection {
+    fn statuses(&self) -> impl Iterator<Item = Result<RunStatus, &str>> {
+        let statuses = self.statuses.iter();
+        statuses.map(|status| status.parse().map_err(|()| status.as_str()))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let program = self.program.display();
+        if self.program.as_os_str().is_empty() {
+            return Err("reports.processors has an entry with an empty program".to_owned());
+        }
+        if self.statuses.is_empty() {
+            return Err(format!(
+                "reports.processors: {program} has no statuses; name some of changed, unchanged and \
+                 failed, or leave statuses out for all"
+            ));
+        }
+        if let Some(Err(unknown)) = self.statuses().find(Result::is_err) {
+            return Err(format!(
+                "reports.processors: the status {unknown:?} of {program} is none of changed, unchanged \
+                 and failed"
+            ));
+        }
+        let most = PROCESSOR_TIMEOUT_MAX.as_secs();
+        match (1..=most).contains(&self.timeout_s) {
+            true => Ok(()),
+            false => Err(format!(
+                "reports.processors: timeout_s of {program} must be 1 to {most}"
+            )),
+        }
     }
 }
 

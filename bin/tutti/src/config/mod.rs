@@ -233,6 +233,7 @@ impl Config {
         }
         paths.extend(self.ssh.known_hosts.as_mut());
         paths.extend(self.directories.paths());
+        paths.extend(self.reports.paths());
         if let Some(puppetdb) = &mut self.puppetdb {
             paths.extend(puppetdb.paths());
         }

@@ -10,6 +10,7 @@ mod database;
 mod directories;
 mod installation;
 mod peers;
+mod report_processors;
 mod role;
 mod running;
 mod service;
@@ -146,6 +147,11 @@ fn checks(installation: &Arc<DiagnosedInstallation>) -> Vec<DoctorCheck> {
         }));
         let codedir = config.code.codedir.display().to_string();
         checks.push(local(code::CHECK, codedir, code::check));
+        checks.push(local(
+            report_processors::CHECK,
+            "reports.processors".to_owned(),
+            report_processors::check,
+        ));
         let of = Arc::clone(installation);
         let place = config.api.listen.to_string();
         checks.push(DoctorCheck::remote(running::CHECK, place, async move {

@@ -50,7 +50,9 @@ mod plan_step_list;
 mod plan_step_row;
 mod postgres;
 mod prune;
+mod puppet_run_events;
 mod puppetdb_commands;
+mod report_processing;
 mod request;
 mod roles;
 mod rows;
@@ -116,10 +118,12 @@ pub use plan_runs::PlanRunRow;
 pub use plan_step_list::{PlanQuestionRow, PlanStepListRow};
 pub use plan_step_row::{AwaitedAnswer, NewPlanStep, PlanStepEnd, PlanStepKey, PlanStepRow};
 pub use prune::PrunedRows;
+pub use puppet_run_events::{NewPuppetRunEvent, PuppetRunEventRow};
 pub use puppetdb_commands::{PuppetDbCommandRow, PuppetDbQueueSize};
+pub use report_processing::ReportProcessingRow;
 pub use roles::{GrantRow, RoleRow};
 pub use run_names::{RunFilter, RunListOrder};
-pub use run_reports::{RunReportDetailRow, RunReportFilter, RunReportRow};
+pub use run_reports::{RunReportDetailRow, RunReportFilter, RunReportRow, RunReportWrite};
 pub use run_secrets::RunSecret;
 pub use runs::RunRow;
 pub use schedule_row::{
@@ -147,7 +151,9 @@ pub use writing::slots::SlotKey;
 pub fn every_statement() -> Vec<&'static str> {
     [
         jobs::STATEMENTS,
+        puppet_run_events::STATEMENTS,
         puppetdb_commands::STATEMENTS,
+        report_processing::STATEMENTS,
         run_names::STATEMENTS,
         run_reports::STATEMENTS,
         run_secrets::STATEMENTS,

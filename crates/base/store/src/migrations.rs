@@ -92,6 +92,7 @@ pub(crate) const SQLITE: &[SchemaMigration] = migrations!("sqlite":
     31 "0031_exported_resources",
     32 "0032_run_reports",
     33 "0033_agent_catalogs",
+    34 "0034_puppet_run_events",
 );
 
 pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
@@ -128,6 +129,7 @@ pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
     31 "0031_exported_resources",
     32 "0032_run_reports",
     33 "0033_agent_catalogs",
+    34 "0034_puppet_run_events",
 );
 
 /// The migrations that remain to be applied after these.

@@ -4,7 +4,9 @@
 //! bounded number of rows; rows are ordered by the server's clock, never by the node's.
 
 use crate::defaults::PRUNE_ROWS;
+use crate::puppet_run_events::{self, NewPuppetRunEvent};
 use crate::puppetdb_commands::{self, PuppetDbCommandRow};
+use crate::report_processing;
 use crate::rows::row;
 use crate::statement::SqlStatement;
 use crate::store::Store;
@@ -52,6 +54,21 @@ pub struct RunReportFilter {
     pub status: Option<String>,
     /// The job that started the runs.
     pub job_id: Option<String>,
+}
+
+/// A report with all that is written in its transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunReportWrite {
+    /// The report, with its metrics, logs and resources.
+    pub row: RunReportDetailRow,
+    /// Number of reports of the node that are kept.
+    pub keep: u64,
+    /// The command that gives the report to PuppetDB; `None` if it gets none.
+    pub command: Option<PuppetDbCommandRow>,
+    /// The event for webhooks; `None` for none.
+    pub event: Option<NewPuppetRunEvent>,
+    /// Paths of the programs that process the report.
+    pub programs: Vec<String>,
 }
 
 const PUT: &str = concat!(
@@ -119,20 +136,35 @@ pub(crate) fn link_job_statement<'a>(
 // === impl Store ===
 
 impl Store {
-    /// Writes a report, deletes the oldest reports of the node beyond `keep`, and queues `command`
-    /// for PuppetDB, in one transaction.
-    pub async fn put_run_report(
-        &self,
-        report: &RunReportDetailRow,
-        keep: u64,
-        command: Option<&PuppetDbCommandRow>,
-    ) -> Result<(), StoreError> {
+    /// Writes a report, deletes the oldest reports of the node beyond the number that is kept, and
+    /// queues the report for PuppetDB, webhooks and programs, in one transaction.
+    pub async fn put_run_report(&self, write: &RunReportWrite) -> Result<(), StoreError> {
+        let report = &write.row.report;
+        let (id, received_ms) = (report.report_id.as_str(), report.received_ms);
         // The report that is written counts as well.
-        let last = keep.saturating_sub(1);
-        let mut steps = vec![
-            SqlStatement::new(PUT, values![report]),
-            SqlStatement::new(TRIM, values![report.report.certname, last]),
-        ];
+        let last = write.keep.saturating_sub(1);
+        let mut steps = Vec::new();
+        if let Some(event) = &write.event {
+            let certname = report.certname.as_str();
+            steps.extend(puppet_run_events::insert_statements(
+                id,
+                certname,
+                received_ms,
+                event,
+            ));
+        }
+        for program in &write.programs {
+            steps.extend(report_processing::insert_statements(
+                id,
+                program,
+                received_ms,
+            ));
+        }
+        steps.extend([
+            SqlStatement::new(PUT, values![write.row]),
+            SqlStatement::new(TRIM, values![report.certname, last]),
+        ]);
+        let command = write.command.as_ref();
         steps.extend(command.map(puppetdb_commands::insert_statement));
         self.execute_all(steps).await.map(drop)
     }

@@ -29,6 +29,8 @@ row! {
         pub next_event: i64,
         /// Id of the first event of a plan job that is neither delivered nor given up.
         pub next_plan_event: i64,
+        /// Id of the first event of a Puppet run that is neither delivered nor given up.
+        pub next_puppet_run_event: i64,
         /// Number of events that the receiver accepted.
         pub delivered: i64,
         /// Number of events that were given up.
@@ -61,6 +63,8 @@ row! {
         pub next_event: Option<i64>,
         /// Id of the event of a plan job with which deliveries continue.
         pub next_plan_event: Option<i64>,
+        /// Id of the event of a Puppet run with which deliveries continue.
+        pub next_puppet_run_event: Option<i64>,
         /// New name of the template of the messages.
         pub template: Option<String>,
     } write
@@ -75,6 +79,9 @@ row! {
         /// Id of the first event of a plan job that is neither delivered nor given up; never
         /// decreases.
         pub next_plan_event: i64,
+        /// Id of the first event of a Puppet run that is neither delivered nor given up; never
+        /// decreases.
+        pub next_puppet_run_event: i64,
         /// Number of events accepted by the receiver since the last progress.
         pub delivered: i64,
         /// Number of events given up since the last progress.
@@ -87,8 +94,8 @@ row! {
 }
 
 const INSERT: &str = "INSERT INTO webhooks (id, url, sealed, events, description, enabled, \
-     created_by, created_ms, next_event, template, next_plan_event, delivered, given_up) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, 0)";
+     created_by, created_ms, next_event, template, next_plan_event, next_puppet_run_event, \
+     delivered, given_up) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 0)";
 const ALL: &str = webhooks!("ORDER BY created_ms, id");
 const BY_ID: &str = webhooks!("WHERE id = $1");
 const UPDATE: &str = "UPDATE webhooks SET url = COALESCE($2, url), sealed = COALESCE($3, sealed), \
@@ -96,10 +103,12 @@ const UPDATE: &str = "UPDATE webhooks SET url = COALESCE($2, url), sealed = COAL
      enabled = COALESCE(CAST($6 AS BIGINT), enabled), \
      next_event = COALESCE(CAST($7 AS BIGINT), next_event), \
      next_plan_event = COALESCE(CAST($8 AS BIGINT), next_plan_event), \
-     template = COALESCE($9, template) WHERE id = $1";
+     next_puppet_run_event = COALESCE(CAST($9 AS BIGINT), next_puppet_run_event), \
+     template = COALESCE($10, template) WHERE id = $1";
 const ADVANCE: &str = "UPDATE webhooks SET next_event = $2, next_plan_event = $3, \
-     delivered = delivered + $4, given_up = given_up + $5, failing_ms = $6, last_error = $7 \
-     WHERE id = $1 AND next_event <= $2 AND next_plan_event <= $3";
+     next_puppet_run_event = $4, delivered = delivered + $5, given_up = given_up + $6, \
+     failing_ms = $7, last_error = $8 \
+     WHERE id = $1 AND next_event <= $2 AND next_plan_event <= $3 AND next_puppet_run_event <= $4";
 const DELETE: &str = "DELETE FROM webhooks WHERE id = $1";
 
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, ALL, BY_ID, UPDATE, ADVANCE, DELETE];
@@ -122,7 +131,8 @@ impl Store {
                 row.created_ms,
                 row.next_event,
                 row.template,
-                row.next_plan_event
+                row.next_plan_event,
+                row.next_puppet_run_event
             ],
         )
         .await

@@ -71,6 +71,7 @@ pub use crate::certificates::ServerAuthority;
 pub use crate::code_manager::{CodeDeploymentParts, CodeService};
 pub use crate::follower_status::follower_status_router;
 pub use crate::rbac::ExternalDirectories;
+pub use crate::run_reports::run_report_json;
 pub use crate::schedules::JobScheduler;
 pub use state::{ApiState, CodeModes, ServerInfo};
 pub use status::CODE_MANAGER_SERVICE;

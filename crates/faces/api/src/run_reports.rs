@@ -47,6 +47,11 @@ pub(crate) async fn show(
     large_reply(document(report)).await
 }
 
+/// The report as the JSON of `GET /tutti/v1/reports/{report}`, which report processors get.
+pub fn run_report_json(report: StoredRunReport) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&document(report))
+}
+
 fn find_error(error: FindReportError) -> ApiFailure {
     let text = error.to_string();
     match error {

@@ -60,7 +60,7 @@ pub enum WebhookVerb {
 pub struct CreateOptions {
     /// URL that receives the events
     url: String,
-    /// Type of events, such as job_finished; may be given several times [default: all]
+    /// Type of events, such as job_finished; may be given several times [default: all of jobs and plans]
     #[arg(long = "event", value_name = "TYPE")]
     events: Vec<String>,
     /// Format of messages: the event as JSON for programs, or that of a chat tool
@@ -98,7 +98,7 @@ pub struct EditOptions {
     /// Type of events; may be given several times; replaces all types set before
     #[arg(long = "event", value_name = "TYPE", conflicts_with = "all_events")]
     events: Vec<String>,
-    /// Send events of every type
+    /// Send events of every type, except those of Puppet runs, which must be named
     #[arg(long)]
     all_events: bool,
     /// Format of messages

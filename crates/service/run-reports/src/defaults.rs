@@ -69,6 +69,37 @@ pub const MAX_DETAIL_BYTES: usize = 16 << 20;
 /// Number of characters of an id that select a report.
 pub const REPORT_ID_PREFIX: usize = 6;
 
+// === events for webhooks ===
+
+/// Time for which events of runs are kept for webhooks: a webhook gives up after a day.
+pub const EVENT_AGE: Duration = Duration::from_secs(25 * 3_600);
+
+/// Number of events of runs that are kept for webhooks: 0.8 KB each, so 400 MB. Changed runs of
+/// 50,000 nodes, one in twenty, are 120,000 a day.
+pub const EVENTS: u64 = 500_000;
+
+// === report processors ===
+
+/// Number of configured processors. Each report is a row for each of them.
+pub const REPORT_PROCESSORS: usize = 8;
+
+/// Programs that run at once, over all processors: they share the machine with the server, and a
+/// report of the maximum size takes 50 MB until its program has read it.
+pub const PROCESSORS_AT_ONCE: usize = 4;
+
+/// Time after which a program is killed, unless the configuration has another.
+pub const PROCESSOR_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Longest time of a program that can be configured.
+pub const PROCESSOR_TIMEOUT_MAX: Duration = Duration::from_secs(3_600);
+
+/// Number of reports that wait for programs: 200 bytes each, so 20 MB. 10,000 nodes with a run each
+/// half hour have as many in five hours.
+pub const REPORTS_TO_PROCESS: u64 = 100_000;
+
+/// Number of waiting reports that are read at once.
+pub const REPORTS_TO_PROCESS_PAGE: u64 = 64;
+
 // === forwarding to PuppetDB ===
 
 /// Bytes of queued commands, compressed. The facts of 10,000 nodes are 60 MB, their catalogs 300 MB

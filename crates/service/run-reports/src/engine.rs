@@ -9,24 +9,26 @@ use inventory::{Inventory, NodeRecord, PuppetReport, ReportMetric};
 use jiff::Timestamp;
 use pcp::Certname;
 use store::{
-    ListPage, PuppetDbCommandRow, RunReportDetailRow, RunReportFilter, RunReportRow, Store,
-    StoreError, now_ms,
+    ListPage, NewPuppetRunEvent, PuppetDbCommandRow, RunReportDetailRow, RunReportFilter,
+    RunReportRow, RunReportWrite, Store, StoreError, now_ms,
 };
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::compression::{compress, uncompress};
 use crate::defaults::{
-    CLOCK_BEHIND, KEEP_REPORTS, MAX_DETAIL_BYTES, PRUNE_REPORTS, REPORT_ID_PREFIX, REPORTS_OF_NODE,
-    SUMMARY_METRICS,
+    CLOCK_BEHIND, EVENT_AGE, EVENTS, KEEP_REPORTS, MAX_DETAIL_BYTES, PRUNE_REPORTS,
+    REPORT_ID_PREFIX, REPORTS_OF_NODE, SUMMARY_METRICS,
 };
 use crate::error::{FindReportError, RecordRunError};
 use crate::forwarding::{
     CommandForwarder, CommandQueue, ForwardedCatalog, ForwardingMetrics, ForwardingState,
     REPLACE_CATALOG, REPLACE_FACTS, STORE_REPORT,
 };
+use crate::processing::{ProcessingMetrics, ProcessingQueue, ReportProcessor, ReportRenderer};
 use crate::puppetdb_format::{catalog_payload, facts_payload, report_payload};
-use crate::report::{RunReport, RunReportDetail};
+use crate::report::{RunReport, RunReportDetail, RunStatus};
+use crate::run_event::run_event;
 
 /// Settings of the reports.
 #[derive(Clone, Debug)]
@@ -39,6 +41,10 @@ pub struct RunReportsConfig {
     pub keep_of_node: u64,
     /// `true` if facts, catalogs and reports are forwarded to the inventory's PuppetDB.
     pub forward: bool,
+    /// Programs that get reports; at most [`REPORT_PROCESSORS`](crate::defaults::REPORT_PROCESSORS).
+    pub processors: Vec<ReportProcessor>,
+    /// Writes reports for these programs.
+    pub render: ReportRenderer,
 }
 
 /// Reports of runs. Cheap to clone.
@@ -56,6 +62,8 @@ struct RunReportsState {
     inventory: Inventory,
     /// Commands for PuppetDB; `None` if none are forwarded.
     queue: Option<Arc<CommandQueue>>,
+    /// Reports for programs; `None` if there are no programs.
+    processing: Option<Arc<ProcessingQueue>>,
     stopped: CancellationToken,
     tasks: TaskTracker,
 }
@@ -86,6 +94,8 @@ pub struct StoredRunReport {
 struct PackedReport {
     row: RunReportDetailRow,
     command: Option<PuppetDbCommandRow>,
+    event: NewPuppetRunEvent,
+    status: RunStatus,
     /// The summary for the inventory.
     summary: PuppetReport,
 }
@@ -100,6 +110,8 @@ impl RunReportsConfig {
             keep: KEEP_REPORTS,
             keep_of_node: REPORTS_OF_NODE,
             forward: false,
+            processors: Vec::new(),
+            render: |report| serde_json::to_vec(&report.detail),
         }
     }
 }
@@ -128,6 +140,13 @@ impl RunReports {
             };
             tasks.spawn(forwarder.run());
         }
+        let processing = (!config.processors.is_empty()).then(|| {
+            let (processors, render) = (config.processors.clone(), config.render);
+            Arc::new(ProcessingQueue::new(store.clone(), processors, render))
+        });
+        if let Some(processing) = &processing {
+            tasks.spawn(Arc::clone(processing).run(stopped.clone()));
+        }
         tasks.spawn(prune(store.clone(), config.keep, stopped.clone()));
         Ok(Self {
             is_forwarding: true,
@@ -136,6 +155,7 @@ impl RunReports {
                 store,
                 inventory,
                 queue,
+                processing,
                 stopped,
                 tasks,
             }),
@@ -163,14 +183,19 @@ impl RunReports {
         let of_report = queue.clone();
         let packing = move || PackedReport::new(report, of_report.as_deref());
         let packed = run_blocking(packing).await?;
-        inner
-            .store
-            .put_run_report(
-                &packed.row,
-                inner.config.keep_of_node,
-                packed.command.as_ref(),
-            )
-            .await?;
+        let processing = inner.processing.as_ref();
+        let programs = processing.map(|it| it.programs_for(packed.status));
+        let write = RunReportWrite {
+            row: packed.row,
+            keep: inner.config.keep_of_node,
+            command: packed.command,
+            event: Some(packed.event),
+            programs: programs.unwrap_or_default(),
+        };
+        inner.store.put_run_report(&write).await?;
+        if let Some(processing) = processing.filter(|_| !write.programs.is_empty()) {
+            processing.notify_added();
+        }
         if let Some(queue) = &queue {
             queue.notify_added();
         }
@@ -244,12 +269,7 @@ impl RunReports {
         if !is_hex || !(REPORT_ID_PREFIX..=32).contains(&id.len()) {
             return Err(FindReportError::InvalidId(id.chars().take(40).collect()));
         }
-        let mut rows = self.inner.store.run_report_details(&id).await?.into_iter();
-        match (rows.next(), rows.next()) {
-            (Some(row), None) => run_blocking(move || StoredRunReport::from_row(row)).await,
-            (Some(_), Some(_)) => Err(FindReportError::Ambiguous(id)),
-            (None, _) => Err(FindReportError::Unknown(id)),
-        }
+        StoredRunReport::load(&self.inner.store, &id).await
     }
 
     /// State of the forwarding; `None` if nothing is forwarded.
@@ -263,6 +283,11 @@ impl RunReports {
     /// Metrics of the forwarding; `None` if nothing is forwarded.
     pub fn metrics(&self) -> Option<Arc<ForwardingMetrics>> {
         Some(self.inner.queue.as_ref()?.metrics())
+    }
+
+    /// Metrics of the report processors; `None` if there are none.
+    pub fn processing_metrics(&self) -> Option<Arc<ProcessingMetrics>> {
+        Some(self.inner.processing.as_ref()?.metrics())
     }
 
     /// Ends the tasks. Commands that PuppetDB has not taken stay in the database.
@@ -312,6 +337,7 @@ impl From<WorkLost> for FindReportError {
 
 async fn prune(store: Store, keep: Duration, stopped: CancellationToken) {
     let keep_ms = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
+    let event_age = i64::try_from(EVENT_AGE.as_millis()).unwrap_or(i64::MAX);
     loop {
         match store
             .prune_run_reports(now_ms().saturating_sub(keep_ms))
@@ -320,6 +346,10 @@ async fn prune(store: Store, keep: Duration, stopped: CancellationToken) {
             Ok(0) => {}
             Ok(deleted) => tracing::info!(deleted, "old reports of runs deleted"),
             Err(error) => tracing::warn!(%error, "cannot delete old reports; tried again later"),
+        }
+        let before_ms = now_ms().saturating_sub(event_age);
+        if let Err(error) = store.prune_puppet_run_events(before_ms, EVENTS).await {
+            tracing::warn!(%error, "cannot delete old events of runs; tried again later");
         }
         tokio::select! {
             () = stopped.cancelled() => return,
@@ -336,6 +366,7 @@ impl PackedReport {
         let command = queue
             .map(|queue| queue.make_command(STORE_REPORT, node, |by| report_payload(&report, by)))
             .transpose()?;
+        let event = run_event(&report).map_err(std::io::Error::from)?;
         let Some(detail) = compress(&report.detail, MAX_DETAIL_BYTES)? else {
             return Err(RecordRunError::TooLarge {
                 limit: MAX_DETAIL_BYTES,
@@ -363,6 +394,8 @@ impl PackedReport {
         Ok(Self {
             row,
             command,
+            event,
+            status: report.status,
             summary,
         })
     }
@@ -393,6 +426,16 @@ impl RunReportEntry {
 // === impl StoredRunReport ===
 
 impl StoredRunReport {
+    /// The report whose id begins with these hexadecimal digits.
+    pub(crate) async fn load(store: &Store, id: &str) -> Result<Self, FindReportError> {
+        let mut rows = store.run_report_details(id).await?.into_iter();
+        match (rows.next(), rows.next()) {
+            (Some(row), None) => run_blocking(move || Self::from_row(row)).await,
+            (Some(_), Some(_)) => Err(FindReportError::Ambiguous(id.to_owned())),
+            (None, _) => Err(FindReportError::Unknown(id.to_owned())),
+        }
+    }
+
     fn from_row(row: RunReportDetailRow) -> Result<Self, FindReportError> {
         let damaged = |error: &dyn std::fmt::Display| FindReportError::Damaged(error.to_string());
         let entry = RunReportEntry::from_row(row.report).map_err(|error| damaged(&error))?;

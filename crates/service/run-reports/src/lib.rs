@@ -6,6 +6,8 @@
 //! - everything is bounded: size, depth, counts, number of reports, length of the queue; a
 //!   [`RunReportDetail`] tells what was left out;
 //! - one run has one report;
+//! - a report waits in the database for webhooks and for report processors from the transaction that
+//!   stores it;
 //! - data for PuppetDB is in the database before the agent is answered, and leaves it when PuppetDB
 //!   has taken or refused it.
 
@@ -16,16 +18,19 @@ pub mod defaults;
 mod engine;
 mod error;
 mod forwarding;
+mod processing;
 mod pson;
 mod puppetdb_format;
 mod read;
 mod report;
+mod run_event;
 mod selection;
 mod text;
 
 pub use engine::{RunReportEntry, RunReports, RunReportsConfig, StoredRunReport};
 pub use error::{FindReportError, InvalidReport, InvalidReportError, RecordRunError};
 pub use forwarding::{ForwardedCatalog, ForwardingMetrics, ForwardingState};
+pub use processing::{ProcessingMetrics, ReportProcessor, ReportRenderer};
 pub use pson::pson_to_json;
 pub use report::{
     ReportedEvent, ReportedResource, RunLogEntry, RunReport, RunReportDetail, RunStatus,

@@ -40,6 +40,7 @@ pub use webhook::{
 use crate::defaults::WEBHOOKS;
 use crate::deliver::DeliveryClient;
 use crate::message::DeliveryMessage;
+use crate::webhook::names_puppet_runs;
 use crate::worker::WorkerSettings;
 use crate::workers::DeliveryWorkers;
 
@@ -174,6 +175,7 @@ impl Webhooks {
             created_ms: now_ms(),
             next_event: inner.store.last_event_id().await? + 1,
             next_plan_event: inner.store.last_plan_event_id().await? + 1,
+            next_puppet_run_event: inner.store.last_puppet_run_event_id().await? + 1,
             delivered: 0,
             given_up: 0,
             failing_ms: None,
@@ -210,6 +212,9 @@ impl Webhooks {
             .transpose()
             .map_err(InvalidWebhook::from)?;
         let woken = change.is_enabled == Some(true) && !before.is_enabled;
+        let told: Vec<String> = serde_json::from_str(&before.events).unwrap_or_default();
+        let newly_named = change.events.as_deref().is_some_and(names_puppet_runs);
+        let skips_runs = woken || (newly_named && !names_puppet_runs(&told));
         let row = WebhookChange {
             url: change.url,
             sealed: secret
@@ -227,6 +232,10 @@ impl Webhooks {
             },
             next_plan_event: match woken {
                 true => Some(inner.store.last_plan_event_id().await? + 1),
+                false => None,
+            },
+            next_puppet_run_event: match skips_runs {
+                true => Some(inner.store.last_puppet_run_event_id().await? + 1),
                 false => None,
             },
         };

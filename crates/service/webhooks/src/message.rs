@@ -82,7 +82,7 @@ fn event_json(event: &WebhookEvent, subject: &EventSubject) -> Option<Vec<u8>> {
             event: event.id.number().to_string(),
             job: match event.source {
                 WebhookEventSource::Job(job) => Some(job.to_string()),
-                WebhookEventSource::PlanJob(_) => None,
+                WebhookEventSource::PlanJob(_) | WebhookEventSource::PuppetRun => None,
             },
             subject,
             node: event.certname.as_deref(),

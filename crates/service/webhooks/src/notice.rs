@@ -48,6 +48,10 @@ impl ChatNotice {
                     _ => NoticeTone::Bad,
                 },
             ),
+            ("puppet_run_failed", Some(_)) => (event.message.clone(), NoticeTone::Bad),
+            ("puppet_run_changed" | "puppet_run_unchanged", Some(_)) => {
+                (event.message.clone(), NoticeTone::Good)
+            }
             (kind, Some(node)) => {
                 let how = kind.strip_prefix("node_").unwrap_or(kind);
                 let tone = match how {

@@ -4,6 +4,7 @@
 //! to it, and the state of the job is that of the event.
 
 use serde::Serialize;
+use serde_json::Value;
 use store::{JobNumber, JobRow, PlanJobRow, Store, StoreError};
 
 use crate::defaults::DESCRIPTION_CHARS;
@@ -63,6 +64,7 @@ impl EventSubject {
                 let plan_job = store.plan_job(number).await?;
                 Ok(Self::load_plan_job(number, plan_job))
             }
+            WebhookEventSource::PuppetRun => Ok(Self::of_puppet_run(event)),
         }
     }
 
@@ -95,6 +97,16 @@ impl EventSubject {
             plan_job: Some(number.to_string()),
             owner,
             environment,
+            ..Self::default()
+        }
+    }
+
+    /// A run is described by its details alone: it may have no job.
+    fn of_puppet_run(event: &WebhookEvent) -> Self {
+        let details: Value = serde_json::from_str(&event.details).unwrap_or_default();
+        let environment = details["environment"].as_str().unwrap_or_default();
+        Self {
+            environment: environment.to_owned(),
             ..Self::default()
         }
     }

@@ -15,7 +15,7 @@ use crate::template::{MessageTemplate, TemplateError};
 pub struct WebhookCreateRequest {
     /// URL of the receiver.
     pub url: String,
-    /// Types of events to send; empty for all.
+    /// Types of events to send; empty for all of jobs and plans.
     pub events: Vec<String>,
     /// Template of the messages.
     pub template: MessageTemplate,
@@ -32,7 +32,7 @@ pub struct WebhookCreateRequest {
 pub struct WebhookChangeRequest {
     /// The new URL of the receiver.
     pub url: Option<String>,
-    /// The new types of events; empty for all.
+    /// The new types of events; empty for all of jobs and plans.
     pub events: Option<Vec<String>>,
     /// The new template of the messages.
     pub template: Option<MessageTemplate>,
@@ -52,7 +52,7 @@ pub struct RegisteredWebhook {
     pub id: Uuid,
     /// URL of the receiver.
     pub url: String,
-    /// Types of events to send; empty for all.
+    /// Types of events to send; empty for all of jobs and plans.
     pub events: Vec<String>,
     /// Template of the messages.
     pub template: MessageTemplate,
@@ -117,7 +117,25 @@ pub const TYPES: &[&str] = &[
     "prompt",
     "plan_finished",
     "plan_failed",
+    "puppet_run_changed",
+    "puppet_run_unchanged",
+    "puppet_run_failed",
 ];
+
+/// Begin of the types of events of Puppet runs. Only webhooks that name them get them: ten thousand
+/// nodes with a run each half hour have six a second.
+const PUPPET_RUN: &str = "puppet_run_";
+
+/// True if events of this type are sent to a webhook with this filter.
+pub(crate) fn is_subscribed(events: &[String], kind: &str) -> bool {
+    let is_named = events.iter().any(|event| event == kind);
+    is_named || (events.is_empty() && !kind.starts_with(PUPPET_RUN))
+}
+
+/// True if events of Puppet runs are sent to a webhook with this filter.
+pub(crate) fn names_puppet_runs(events: &[String]) -> bool {
+    events.iter().any(|event| event.starts_with(PUPPET_RUN))
+}
 
 // === impl WebhookCreateRequest ===
 

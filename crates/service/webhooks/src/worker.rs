@@ -1,8 +1,8 @@
 //! The worker of one webhook: [`DeliveryWorker`] reads the log from its stored position and
 //! delivers the events in order.
 //!
-//! Invariants: events of jobs are delivered in their order, and so are events of plan jobs, which
-//! have a separate log; an event is completed when the receiver accepted it or when it was tried
+//! Invariants: events of jobs are delivered in their order, and so are events of plan jobs and those
+//! of Puppet runs, which have separate logs; an event is completed when the receiver accepted it or when it was tried
 //! for [`GIVE_UP`]; an event that is sent twice after a crash has the same id.
 
 use store::{Store, StoreError, WebhookProgress, WebhookRow, now_ms};
@@ -18,12 +18,13 @@ use crate::signature::SigningSecret;
 use crate::subject::EventSubject;
 use crate::target::ReceiverUrl;
 use crate::template::MessageTemplate;
+use crate::webhook::{is_subscribed, names_puppet_runs};
 
 /// The settings and dependencies of a worker.
 pub(crate) struct WorkerSettings {
     pub(crate) target: ReceiverUrl,
     pub(crate) secret: SigningSecret,
-    /// Types of events to send; empty for all.
+    /// Types of events to send; empty for all of jobs and plans.
     pub(crate) events: Vec<String>,
     pub(crate) template: MessageTemplate,
 }
@@ -65,6 +66,7 @@ impl DeliveryWorker {
         let progress = WebhookProgress {
             next_event: row.next_event,
             next_plan_event: row.next_plan_event,
+            next_puppet_run_event: row.next_puppet_run_event,
             failing_ms: row.failing_ms,
             last_error: row.last_error.clone(),
             ..WebhookProgress::default()
@@ -106,6 +108,7 @@ impl DeliveryWorker {
     async fn deliver_batch(&mut self) -> Result<bool, StoreError> {
         let mut events = self.events_of_jobs().await?;
         events.extend(self.events_of_plan_jobs().await?);
+        events.extend(self.events_of_puppet_runs().await?);
         if events.is_empty() {
             self.save_progress().await?;
             self.pause(POLL).await;
@@ -126,6 +129,7 @@ impl DeliveryWorker {
             match event.id {
                 WebhookEventId::Job(number) => self.progress.next_event = number + 1,
                 WebhookEventId::Plan(number) => self.progress.next_plan_event = number + 1,
+                WebhookEventId::PuppetRun(number) => self.complete_puppet_run(number),
             }
             self.is_unsaved = true;
             if self.progress.delivered >= PROGRESS_EVENTS {
@@ -158,6 +162,22 @@ impl DeliveryWorker {
             self.is_unsaved = true;
         }
         Ok(events.into_iter().map(WebhookEvent::from).collect())
+    }
+
+    /// Events of Puppet runs, if the webhook names any: otherwise the log may have none of its own.
+    async fn events_of_puppet_runs(&self) -> Result<Vec<WebhookEvent>, StoreError> {
+        if !names_puppet_runs(&self.events) {
+            return Ok(Vec::new());
+        }
+        let from_id = self.progress.next_puppet_run_event;
+        let events = self.store.puppet_run_events(from_id, BATCH).await?;
+        Ok(events.into_iter().map(WebhookEvent::from).collect())
+    }
+
+    /// Ids have no gaps, so events before this one that were not read are no longer stored.
+    fn complete_puppet_run(&mut self, number: i64) {
+        self.progress.given_up += (number - self.progress.next_puppet_run_event).max(0);
+        self.progress.next_puppet_run_event = number + 1;
     }
 
     /// Delivers one event until it is accepted or given up.
@@ -196,7 +216,7 @@ impl DeliveryWorker {
     }
 
     fn is_subscribed(&self, event: &WebhookEvent) -> bool {
-        self.events.is_empty() || self.events.contains(&event.kind)
+        is_subscribed(&self.events, &event.kind)
     }
 
     /// Stores the first failure and each new reason; a repeated reason is not stored again.

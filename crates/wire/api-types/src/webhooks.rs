@@ -66,7 +66,7 @@ pub struct Webhook {
     pub id: String,
     /// URL of the receiver.
     pub url: String,
-    /// Event types that are sent; empty: all.
+    /// Event types that are sent; empty: all of jobs and plans.
     pub events: Vec<String>,
     /// Format of the messages: `json`, `slack`, …
     #[serde(default)]

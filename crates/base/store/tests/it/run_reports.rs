@@ -1,8 +1,9 @@
 //! Reports of runs, and the queue of PuppetDB's commands.
 
 use store::{
-    InventoryReportRow, ListPage, PuppetDbCommandRow, PuppetDbQueueSize, RunReportDetailRow,
-    RunReportFilter, RunReportRow,
+    InventoryReportRow, ListPage, NewPuppetRunEvent, PuppetDbCommandRow, PuppetDbQueueSize,
+    PuppetRunEventRow, RunReportDetailRow, RunReportFilter, RunReportRow, RunReportWrite,
+    WebhookChange, WebhookProgress, WebhookRow,
 };
 
 use crate::engine::{Bench, both};
@@ -13,7 +14,10 @@ both!(
     old_reports_go_and_those_of_a_deleted_node,
     a_report_is_found_by_the_start_of_its_id,
     commands_are_taken_in_order_and_data_is_replaced,
-    a_queue_can_be_shortened
+    a_queue_can_be_shortened,
+    a_run_is_an_event_once_if_a_webhook_names_its_type,
+    events_of_runs_go_when_they_are_told_or_old_or_too_many,
+    reports_wait_for_programs_in_order_and_once
 );
 
 fn report(certname: &str, id: &str, received_ms: i64, status: &str) -> RunReportDetailRow {
@@ -28,6 +32,16 @@ fn report(certname: &str, id: &str, received_ms: i64, status: &str) -> RunReport
             summary: format!("{{\"n\":{received_ms}}}"),
         },
         detail: vec![0, 255, 7],
+    }
+}
+
+fn write(row: RunReportDetailRow, keep: u64) -> RunReportWrite {
+    RunReportWrite {
+        row,
+        keep,
+        command: None,
+        event: None,
+        programs: Vec::new(),
     }
 }
 
@@ -47,10 +61,10 @@ async fn a_run_has_one_report_and_a_node_a_bounded_number(bench: Bench) {
     let store = &bench.store;
     for (id, at) in [("a1", 1), ("a3", 3), ("a2", 2), ("a3", 4)] {
         let row = report("a", id, at, "changed");
-        store.put_run_report(&row, 2, None).await.unwrap();
+        store.put_run_report(&write(row, 2)).await.unwrap();
     }
     let other = report("b", "b1", 1, "failed");
-    store.put_run_report(&other, 2, None).await.unwrap();
+    store.put_run_report(&write(other, 2)).await.unwrap();
     assert_eq!(ids(&bench, of_node("a")).await, ["a3", "a2"]);
     assert_eq!(ids(&bench, of_node("b")).await, ["b1"]);
     let kept = store.run_report_details("a3").await.unwrap();
@@ -66,7 +80,7 @@ async fn reports_are_selected_by_node_status_and_job(bench: Bench) {
     ];
     for (certname, id, at, status) in rows {
         let row = report(certname, id, at, status);
-        store.put_run_report(&row, 9, None).await.unwrap();
+        store.put_run_report(&write(row, 9)).await.unwrap();
     }
     // The job's engine learns of the job after the agent has sent its report.
     let summary = InventoryReportRow {
@@ -112,7 +126,7 @@ async fn old_reports_go_and_those_of_a_deleted_node(bench: Bench) {
     let store = &bench.store;
     for (certname, id, at) in [("a", "a1", 1), ("a", "a2", 5), ("b", "b1", 6)] {
         let row = report(certname, id, at, "changed");
-        store.put_run_report(&row, 9, None).await.unwrap();
+        store.put_run_report(&write(row, 9)).await.unwrap();
     }
     assert_eq!(store.prune_run_reports(5).await.unwrap(), 1);
     assert_eq!(ids(&bench, RunReportFilter::default()).await, ["b1", "a2"]);
@@ -128,7 +142,7 @@ async fn a_report_is_found_by_the_start_of_its_id(bench: Bench) {
     let store = &bench.store;
     for id in ["ab12", "ab13", "ac99", "ab1f"] {
         let row = report("a", id, 1, "changed");
-        store.put_run_report(&row, 9, None).await.unwrap();
+        store.put_run_report(&write(row, 9)).await.unwrap();
     }
     let found = async |prefix| {
         let rows = store.run_report_details(prefix).await.unwrap();
@@ -169,7 +183,13 @@ async fn commands_are_taken_in_order_and_data_is_replaced(bench: Bench) {
     for position in [4, 5] {
         let queued = command(position, "store report", "a", 10);
         let row = report("a", &format!("a{position}"), position, "changed");
-        store.put_run_report(&row, 9, Some(&queued)).await.unwrap();
+        store
+            .put_run_report(&RunReportWrite {
+                command: Some(queued),
+                ..write(row, 9)
+            })
+            .await
+            .unwrap();
     }
     assert_eq!(positions(&bench, 0, 10, 1_000).await, [2, 3, 4, 5]);
     assert_eq!(positions(&bench, 2, 2, 1_000).await, [3, 4]);
@@ -199,4 +219,129 @@ async fn a_queue_can_be_shortened(bench: Bench) {
     assert_eq!(store.drop_old_puppetdb_commands(30).await.unwrap(), 2);
     assert_eq!(store.drop_first_puppetdb_commands(3).await.unwrap(), 3);
     assert_eq!(positions(&bench, 0, 10, 1_000).await, [6]);
+}
+
+fn webhook(id: &str, events: &str) -> WebhookRow {
+    WebhookRow {
+        id: id.to_owned(),
+        url: "https://ci.example.com/".to_owned(),
+        sealed: vec![1],
+        events: events.to_owned(),
+        description: String::new(),
+        is_enabled: true,
+        created_by: "admin".to_owned(),
+        created_ms: 1,
+        next_event: 1,
+        next_plan_event: 1,
+        next_puppet_run_event: 1,
+        delivered: 0,
+        given_up: 0,
+        failing_ms: None,
+        last_error: None,
+        template: "json".to_owned(),
+    }
+}
+
+/// Writes the report of a run that ended with this status, with its event.
+async fn put_with_event(bench: &Bench, id: &str, at: i64, status: &str) {
+    let event = NewPuppetRunEvent {
+        kind: format!("puppet_run_{status}"),
+        details: format!("{{\"n\":{at}}}"),
+    };
+    let write = RunReportWrite {
+        event: Some(event),
+        ..write(report("a", id, at, status), 9)
+    };
+    bench.store.put_run_report(&write).await.unwrap();
+}
+
+async fn event_ids(bench: &Bench) -> Vec<i64> {
+    let events = bench.store.puppet_run_events(0, 100).await.unwrap();
+    events.into_iter().map(|event| event.id).collect()
+}
+
+async fn a_run_is_an_event_once_if_a_webhook_names_its_type(bench: Bench) {
+    let store = &bench.store;
+    let all = webhook("w0", "[]");
+    store.insert_webhook(&all).await.unwrap();
+    put_with_event(&bench, "a1", 1, "failed").await;
+    assert_eq!(event_ids(&bench).await, [0; 0], "no webhook names runs");
+    let named = webhook("w1", "[\"job_finished\",\"puppet_run_failed\"]");
+    store.insert_webhook(&named).await.unwrap();
+    for (id, at, status) in [
+        ("a2", 2, "failed"),
+        ("a3", 3, "changed"),
+        ("a2", 4, "failed"), // the report of a run that is known
+        ("a4", 5, "failed"),
+    ] {
+        put_with_event(&bench, id, at, status).await;
+    }
+    assert_eq!(store.last_puppet_run_event_id().await.unwrap(), 2);
+    let told = store.puppet_run_events(2, 10).await.unwrap();
+    let last = PuppetRunEventRow {
+        id: 2,
+        kind: "puppet_run_failed".to_owned(),
+        at_ms: 5,
+        certname: "a".to_owned(),
+        details: "{\"n\":5}".to_owned(),
+    };
+    assert_eq!(told, [last]);
+    let off = WebhookChange {
+        is_enabled: Some(false),
+        ..WebhookChange::default()
+    };
+    store.update_webhook("w1", off).await.unwrap();
+    put_with_event(&bench, "a5", 6, "failed").await;
+    assert_eq!(event_ids(&bench).await, [1, 2]);
+}
+
+async fn events_of_runs_go_when_they_are_told_or_old_or_too_many(bench: Bench) {
+    let store = &bench.store;
+    let named = webhook("w1", "[\"puppet_run_changed\"]");
+    store.insert_webhook(&named).await.unwrap();
+    for at in 1..=6 {
+        put_with_event(&bench, &format!("b{at}"), at, "changed").await;
+    }
+    assert_eq!(store.prune_puppet_run_events(0, 100).await.unwrap(), 0);
+    let progress = WebhookProgress {
+        next_event: 1,
+        next_plan_event: 1,
+        next_puppet_run_event: 3,
+        ..WebhookProgress::default()
+    };
+    assert!(store.advance_webhook("w1", progress).await.unwrap());
+    assert_eq!(store.prune_puppet_run_events(0, 100).await.unwrap(), 2);
+    assert_eq!(event_ids(&bench).await, [3, 4, 5, 6]);
+    assert_eq!(store.prune_puppet_run_events(4, 100).await.unwrap(), 1);
+    assert_eq!(store.prune_puppet_run_events(0, 1).await.unwrap(), 2);
+    assert_eq!(event_ids(&bench).await, [6]);
+    assert!(store.delete_webhook("w1").await.unwrap());
+    assert_eq!(store.prune_puppet_run_events(0, 100).await.unwrap(), 1);
+    assert_eq!(store.last_puppet_run_event_id().await.unwrap(), 6);
+}
+
+async fn reports_wait_for_programs_in_order_and_once(bench: Bench) {
+    let store = &bench.store;
+    for (id, at) in [("c1", 1), ("c2", 2), ("c1", 3), ("c3", 4)] {
+        let write = RunReportWrite {
+            programs: vec!["/bin/x".to_owned(), "/bin/y".to_owned()],
+            ..write(report("a", id, at, "changed"), 9)
+        };
+        store.put_run_report(&write).await.unwrap();
+    }
+    let waiting = |after, limit| async move {
+        let rows = store.reports_to_process(after, limit).await.unwrap();
+        let rows = rows.into_iter();
+        rows.map(|row| (row.position, row.program, row.report_id, row.queued_ms))
+            .collect::<Vec<_>>()
+    };
+    let row =
+        |position, program: &str, id: &str, at| (position, program.to_owned(), id.to_owned(), at);
+    let first = [row(1, "/bin/x", "c1", 1), row(2, "/bin/y", "c1", 1)];
+    assert_eq!(waiting(0, 2).await, first);
+    assert_eq!(waiting(4, 9).await.len(), 2);
+    assert_eq!(store.count_reports_to_process().await.unwrap(), 6);
+    store.delete_report_to_process(2).await.unwrap();
+    assert_eq!(store.drop_first_reports_to_process(2).await.unwrap(), 2);
+    assert_eq!(waiting(0, 1).await, [row(4, "/bin/y", "c2", 2)]);
 }

@@ -10,27 +10,27 @@ use run_reports::{
     FindReportError, ForwardedCatalog, RunReport, RunReportFilter, RunReports, RunReportsConfig,
 };
 use serde_json::{Value, json};
-use store::{ListPage, Store, StoreConfig};
+use store::{ListPage, Store, StoreConfig, WebhookRow};
 use tempfile::TempDir;
 
 use crate::puppetdb::{FakePuppetDb, TakenCommand, inventory};
 use crate::sample::{NODE, report};
 
 /// A database, which outlives the engine.
-struct Place(TempDir);
+pub(crate) struct Place(TempDir);
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    async fn store(&self) -> Store {
+    pub(crate) async fn store(&self) -> Store {
         let config = StoreConfig::sqlite(self.0.path().join("tutti.db"));
         Store::open(&config).await.unwrap()
     }
 }
 
-fn config(forward: bool) -> RunReportsConfig {
+pub(crate) fn config(forward: bool) -> RunReportsConfig {
     RunReportsConfig {
         forward,
         ..RunReportsConfig::new("puppet.example".parse().unwrap())
@@ -38,7 +38,7 @@ fn config(forward: bool) -> RunReportsConfig {
 }
 
 /// The sample of another node and run, received `minutes` ago.
-fn sample(certname: &str, run: u32, minutes: i64) -> RunReport {
+pub(crate) fn sample(certname: &str, run: u32, minutes: i64) -> RunReport {
     let mut text = report();
     text["host"] = json!(certname);
     text["transaction_uuid"] = json!(format!("00000000-0000-0000-0000-{run:012}"));
@@ -107,6 +107,53 @@ async fn a_report_is_kept_with_its_details_and_the_node_has_it_as_its_last() {
     let error = reports.find("000000").await.unwrap_err();
     assert!(matches!(error, FindReportError::Unknown(_)), "{error}");
     assert_eq!(reports.forwarding().await.unwrap(), None);
+    reports.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_run_is_an_event_with_its_counts_and_versions() {
+    let place = Place::new();
+    let store = place.store().await;
+    let hook = WebhookRow {
+        id: "w".to_owned(),
+        url: "https://ci.example.com/".to_owned(),
+        sealed: vec![1],
+        events: "[\"puppet_run_failed\"]".to_owned(),
+        description: String::new(),
+        is_enabled: true,
+        created_by: "admin".to_owned(),
+        created_ms: 1,
+        next_event: 1,
+        next_plan_event: 1,
+        next_puppet_run_event: 1,
+        delivered: 0,
+        given_up: 0,
+        failing_ms: None,
+        last_error: None,
+        template: "json".to_owned(),
+    };
+    store.insert_webhook(&hook).await.unwrap();
+    let inventory = Inventory::embedded(store.clone()).await.unwrap();
+    let reports = RunReports::start(config(false), store.clone(), inventory).await;
+    let reports = reports.unwrap();
+    let sent = sample(NODE, 1, 0);
+    reports.record_report(sent.clone()).await.unwrap();
+    reports.record_report(sent.clone()).await.unwrap();
+    let events = store.puppet_run_events(0, 10).await.unwrap();
+    assert_eq!((events.len(), events[0].certname.as_str()), (1, NODE));
+    assert_eq!(events[0].kind, "puppet_run_failed");
+    let details: Value = serde_json::from_str(&events[0].details).unwrap();
+    let told = json!({
+        "report": sent.summary.hash, "status": "failed", "noop": false, "noop_pending": true,
+        "corrective_change": true, "environment": "production",
+        "transaction_uuid": sent.summary.transaction_uuid,
+        "catalog_uuid": sent.summary.catalog_uuid, "code_id": sent.summary.code_id,
+        "configuration_version": "1795835309", "cached_catalog_status": "not_used", "job": "42",
+        "start_time": sent.summary.start_time.unwrap().to_string(),
+        "end_time": sent.summary.end_time.unwrap().to_string(),
+        "resources": {"total": 12, "failed": 1, "changed": 1}, "events": {"failure": 1},
+    });
+    assert_eq!(details, told);
     reports.shutdown().await;
 }
 

@@ -6,6 +6,7 @@
 )]
 
 mod engine;
+mod processing;
 mod puppetdb;
 mod reading;
 mod sample;

@@ -16,6 +16,8 @@ testkit::both!(
     only_the_types_asked_for_are_told,
     events_name_the_task_its_owner_and_the_nodes,
     questions_and_ends_of_plans_are_told_in_order_and_once,
+    puppet_runs_are_told_to_webhooks_that_name_them,
+    runs_that_were_told_to_no_webhook_in_time_are_counted,
     a_chat_gets_its_own_form_and_the_same_body_again,
     a_refused_event_comes_again_with_the_same_id_and_the_next_one_waits,
     what_was_not_taken_is_told_after_a_restart,
@@ -122,6 +124,66 @@ async fn questions_and_ends_of_plans_are_told_in_order_and_once() {
     assert_eq!(over.json()["text"], "Plan rollout failed");
     world.webhooks.shutdown().await;
     assert!(receiver.is_quiet());
+}
+
+async fn puppet_runs_are_told_to_webhooks_that_name_them() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[]).await);
+    let mut all = Receiver::start(&[]).await;
+    let mut later = Receiver::start(&[]).await;
+    world.hook(&all.url, &[]).await;
+    let (hook, _) = world.hook(&later.url, &["job_finished"]).await;
+    let (named, _) = world
+        .hook(&receiver.url, &["puppet_run_changed", "puppet_run_failed"])
+        .await;
+    for (id, status) in [("a1", "unchanged"), ("a2", "changed"), ("a2", "changed")] {
+        world.puppet_ran(id, status).await;
+    }
+    let told = receiver.next().await;
+    assert_eq!(told.id, "puppet_run_event_1");
+    assert_eq!(told.json()["type"], "puppet_run_changed");
+    let data = json!({
+        "event": "1", "environment": "production", "node": "web1.example.com",
+        "message": "Puppet run on web1.example.com changed 3 of 12 resources",
+        "details": {"report": "a2", "status": "changed", "environment": "production",
+            "resources": {"total": 12, "failed": 0, "changed": 3}},
+    });
+    assert_eq!(told.json()["data"], data);
+    world.counts(named.id, 1).await;
+    // A webhook that names runs from now on gets those from now on.
+    let change = WebhookChangeRequest {
+        events: Some(vec!["puppet_run_changed".to_owned()]),
+        template: Some(MessageTemplate::Slack),
+        ..WebhookChangeRequest::default()
+    };
+    world.webhooks.change(hook.id, change).await.unwrap();
+    world.webhooks.shutdown().await;
+    world.puppet_ran("a3", "changed").await;
+    world.happens(&["job_finished"]).await;
+    let world = Box::pin(world.restarted()).await;
+    let again = receiver.next().await;
+    assert_eq!(again.json()["data"]["details"]["report"], "a3");
+    let text = "Puppet run on web1.example.com changed 3 of 12 resources";
+    assert_eq!(later.next().await.json()["text"], text);
+    assert_eq!(all.next().await.json()["type"], "job_finished");
+    world.webhooks.shutdown().await;
+    assert!(receiver.is_quiet() && later.is_quiet() && all.is_quiet());
+}
+
+async fn runs_that_were_told_to_no_webhook_in_time_are_counted() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[]).await);
+    let (hook, _) = world.hook(&receiver.url, &["puppet_run_failed"]).await;
+    world.webhooks.shutdown().await;
+    for id in ["a1", "a2", "a3"] {
+        world.puppet_ran(id, "failed").await;
+    }
+    let pruned = world.store.prune_puppet_run_events(0, 1).await.unwrap();
+    assert_eq!(pruned, 2);
+    let world = Box::pin(world.restarted()).await;
+    assert_eq!(receiver.next().await.id, "puppet_run_event_3");
+    world.counts(hook.id, 1).await;
+    world.webhooks.shutdown().await;
+    let hook = world.webhooks.get(hook.id).await.unwrap();
+    assert_eq!((hook.delivered, hook.given_up), (1, 2));
 }
 
 async fn a_chat_gets_its_own_form_and_the_same_body_again() {

@@ -1,7 +1,10 @@
 //! A store and its webhooks, which can be restarted.
 
 use pki::seal::SealKey;
-use store::{NewEvent, NewJob, NewPlanEvent, NewPlanJob, NewRun, PlanOutcome, Store, StoreConfig};
+use store::{
+    NewEvent, NewJob, NewPlanEvent, NewPlanJob, NewPuppetRunEvent, NewRun, PlanOutcome,
+    RunReportDetailRow, RunReportRow, RunReportWrite, Store, StoreConfig,
+};
 use tempfile::TempDir;
 use testkit::engine::Database;
 use webhooks::{MessageTemplate, RegisteredWebhook, WebhookCreateRequest, Webhooks};
@@ -92,6 +95,45 @@ impl World {
     pub(crate) async fn happens_in_plan(&self, number: i64, kind: &str, message: &str) {
         let event = plan_event(kind, message);
         assert!(self.store.insert_plan_event(number, &event).await.unwrap());
+    }
+
+    /// Stores the report of a Puppet run on web1 that ended with this status.
+    pub(crate) async fn puppet_ran(&self, report_id: &str, status: &str) {
+        let details = serde_json::json!({
+            "report": report_id, "status": status, "environment": "production",
+            "resources": {"total": 12, "failed": 0, "changed": 3},
+        });
+        let report = RunReportRow {
+            report_id: report_id.to_owned(),
+            certname: "web1.example.com".to_owned(),
+            transaction_uuid: format!("uuid-{report_id}"),
+            received_ms: 1_000,
+            status: status.to_owned(),
+            job_id: None,
+            summary: "{}".to_owned(),
+        };
+        let write = RunReportWrite {
+            row: RunReportDetailRow {
+                report,
+                detail: vec![1],
+            },
+            keep: 100,
+            command: None,
+            event: Some(NewPuppetRunEvent {
+                kind: format!("puppet_run_{status}"),
+                details: details.to_string(),
+            }),
+            programs: Vec::new(),
+        };
+        self.store.put_run_report(&write).await.unwrap();
+    }
+
+    /// Waits until the webhook has counted so many deliveries: its receiver has an event before the
+    /// webhook knows that.
+    pub(crate) async fn counts(&self, id: uuid::Uuid, delivered: i64) {
+        while self.webhooks.get(id).await.unwrap().delivered < delivered {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Ends a plan job as failed.

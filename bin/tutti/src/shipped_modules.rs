@@ -30,6 +30,7 @@ const FILES: &[(&str, &[u8])] = shipped![
     "bolt_shim/tasks/script.py",
     "bolt_shim/tasks/upload.json",
     "bolt_shim/tasks/upload.py",
+    "direct_puppet/lib/puppet/indirector/catalog/direct_puppet.rb",
     "exec/tasks/init.json",
     "exec/tasks/init.sh",
     "facts/tasks/init.json",

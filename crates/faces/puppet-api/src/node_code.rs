@@ -33,6 +33,11 @@ impl NodeCode {
         self.code.version_of(environment, code_id.as_deref())
     }
 
+    /// True if a run of the node is pinned to a version of an environment.
+    pub(crate) fn is_pinned(&self, certname: &str, environment: &EnvironmentName) -> bool {
+        self.pinned.code_id_for(certname, environment).is_some()
+    }
+
     /// Code id of the version that the job of a run names; `None` for the live one.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ mod direct;
 mod pinned;
 mod quickstart;
 mod site;
+mod terminus;
 
 use testkit::peers::puppet_agent::PUPPET;
 use testkit::peers::{Puppet8, PuppetAgent};

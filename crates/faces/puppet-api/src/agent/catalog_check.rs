@@ -6,7 +6,7 @@ use agent_catalogs::CatalogState;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
-use environments::EnvironmentNameError;
+use environments::{EnvironmentName, EnvironmentNameError};
 use error_causes::chain;
 use pxp::{CatalogCheck, CatalogCheckAnswer};
 
@@ -25,8 +25,14 @@ pub(super) async fn post(
     let question: CatalogCheck = decode_errors::json::object_from_slice(&body)
         .map_err(|error| PuppetApiFailure::bad_request(error.to_string()))?;
     let environment = question.environment.parse();
-    let environment = environment
+    let environment: EnvironmentName = environment
         .map_err(|error: EnvironmentNameError| PuppetApiFailure::bad_request(error.to_string()))?;
+    if server.code.is_pinned(&certname, &environment) {
+        return Ok(Json(CatalogCheckAnswer {
+            current: false,
+            reason: Some("a job of the node names a version of the code".to_owned()),
+        }));
+    }
     let catalogs = &server.agents.catalogs;
     let checking = catalogs.check_catalog(agent, environment, &question.catalog_uuid);
     let state = Box::pin(checking).await.map_err(|error| {

@@ -384,6 +384,19 @@ async fn a_node_learns_whether_its_last_catalog_is_current() {
     assert_eq!(status, StatusCode::OK);
     assert_eq!(check(&node, "web1", question(uuid)).await, current);
 
+    let run = environments::PinnedRun {
+        job: "7".to_owned(),
+        environment: "production".parse().unwrap(),
+        code_id: catalog["code_id"].as_str().unwrap().to_owned(),
+    };
+    site.pinned.begin("web1", run);
+    let answer = check(&node, "web1", question(uuid)).await;
+    assert_eq!(
+        reason(answer),
+        "a job of the node names a version of the code"
+    );
+    site.pinned.end("web1", "7");
+
     site.deploy_version('b', &files("notify { 'b': }"));
     let answer = check(&node, "web1", question(uuid)).await;
     assert_eq!(reason(answer), "another version of the code is live");

@@ -33,6 +33,18 @@ fn catalog_request(certname: &str, environment: &str, headers: &str, form: &str)
     )
 }
 
+/// The question whether a catalog of a node is still current.
+#[must_use]
+pub fn catalog_check(certname: &str, environment: &str, catalog_uuid: &str) -> String {
+    let question = serde_json::json!({"environment": environment, "catalog_uuid": catalog_uuid});
+    let question = question.to_string();
+    format!(
+        "POST /tutti/v1/catalogs/{certname}/check HTTP/1.1\r\nHost: localhost\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{question}",
+        question.len()
+    )
+}
+
 /// The form of the request, in which agents escape the facts twice.
 fn catalog_form(certname: &str, environment: &str, facts: &Value) -> String {
     let facts = serde_json::json!({"name": certname, "values": facts}).to_string();

@@ -18,6 +18,7 @@ use anyhow::{Context as _, Result};
 use rustix::process::Pid;
 use serde_json::json;
 use testkit::figures::Percentiles;
+use testkit::https_connection::HttpsConnection;
 use testkit::installation::Installation;
 use testkit::machine;
 use testkit::peers::{Puppetserver, PuppetserverOptions, PuppetserverRelease};
@@ -26,7 +27,7 @@ use tokio::task::JoinSet;
 use crate::figure;
 use code::BenchEnvironment;
 pub(crate) use code::PuppetRole;
-use node::BenchNode;
+use node::{BenchNode, BenchRequest};
 
 /// Nodes that request catalogs at the same time.
 const NODES: usize = 8;
@@ -65,6 +66,14 @@ impl PuppetServerSize {
     };
 }
 
+/// What the nodes request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Requested {
+    Catalog,
+    /// Whether the last catalog is current.
+    Check,
+}
+
 /// A server under measurement.
 struct MeasuredServer {
     name: String,
@@ -85,16 +94,13 @@ pub(crate) async fn run(
         pid: server.pid(),
         port: installation.puppet_api_port(),
     };
+    let sizes = (1, size.single, size.round);
     for environment in &environments {
-        measure(
-            &tutti,
-            installation,
-            environment,
-            1,
-            size.single,
-            size.round,
-        )
-        .await?;
+        let nodes = nodes(installation, environment, &tutti)?;
+        measure(&tutti, environment, &nodes, Requested::Catalog, sizes).await?;
+        if !environment.is_changing {
+            measure(&tutti, environment, &nodes, Requested::Check, sizes).await?;
+        }
     }
     server.stop().await?;
     let Some(peer) = size.peer else {
@@ -135,41 +141,45 @@ async fn measure_peer(
     };
     // It compiles every catalog anew, so the code that is compiled each time is measured.
     for environment in environments.iter().filter(|it| it.is_changing) {
-        measure(
-            &peer,
-            installation,
-            environment,
-            size.before,
-            size.single,
-            round,
-        )
-        .await?;
+        let nodes = nodes(installation, environment, &peer)?;
+        let sizes = (size.before, size.single, round);
+        measure(&peer, environment, &nodes, Requested::Catalog, sizes).await?;
     }
     puppetserver.stop().await
+}
+
+fn nodes(
+    installation: &Installation,
+    environment: &BenchEnvironment,
+    server: &MeasuredServer,
+) -> Result<Vec<BenchNode>> {
+    let nodes = (0..NODES).map(|number| {
+        let certname = format!("node{number}.test");
+        BenchNode::new(installation, &certname, environment, server.port)
+    });
+    nodes.collect()
 }
 
 /// Measures one environment: requests of one node, and then of all at the same time.
 async fn measure(
     server: &MeasuredServer,
-    installation: &Installation,
     environment: &BenchEnvironment,
-    before: usize,
-    single: usize,
-    round: Duration,
+    nodes: &[BenchNode],
+    requested: Requested,
+    (before, single, round): (usize, usize, Duration),
 ) -> Result<()> {
-    let nodes = (0..NODES).map(|number| {
-        let certname = format!("node{number}.test");
-        BenchNode::new(installation, &certname, environment, server.port)
-    });
-    let nodes = nodes.collect::<Result<Vec<_>>>()?;
-    let times = single_times(&nodes[0], before, single).await?;
+    let times = single_times(&nodes[0], requested, before, single).await?;
     let cpu = machine::cpu_seconds(server.pid)?;
     let started = Instant::now();
-    let answered = all_nodes(&nodes, round).await?;
+    let answered = all_nodes(nodes, requested, round).await?;
     let seconds = started.elapsed().as_secs_f64();
     let cpu = machine::cpu_seconds(server.pid)? - cpu;
+    let name = match requested {
+        Requested::Catalog => "catalogs over HTTPS",
+        Requested::Check => "checks of catalogs over HTTPS",
+    };
     figure(
-        "catalogs over HTTPS",
+        name,
         &json!({"server": server.name, "code": environment.description,
                 "ms": Percentiles::of(times)?, "nodes": NODES,
                 "per_s": f64::from(answered) / seconds,
@@ -179,10 +189,24 @@ async fn measure(
     Ok(())
 }
 
-/// Milliseconds of each request of one node, after some that are not counted.
-async fn single_times(node: &BenchNode, before: usize, requests: usize) -> Result<Vec<f64>> {
+/// The connection of a node, and what it requests.
+async fn begin(node: &BenchNode, requested: Requested) -> Result<(HttpsConnection, BenchRequest)> {
     let mut connection = node.connect().await?;
-    let mut request = node.request();
+    let request = match requested {
+        Requested::Catalog => node.request(),
+        Requested::Check => node.check_request(&mut connection).await?,
+    };
+    Ok((connection, request))
+}
+
+/// Milliseconds of each request of one node, after some that are not counted.
+async fn single_times(
+    node: &BenchNode,
+    requested: Requested,
+    before: usize,
+    requests: usize,
+) -> Result<Vec<f64>> {
+    let (mut connection, mut request) = begin(node, requested).await?;
     let mut times = Vec::with_capacity(requests);
     for number in 0..before + requests {
         let since = Instant::now();
@@ -194,15 +218,14 @@ async fn single_times(node: &BenchNode, before: usize, requests: usize) -> Resul
     Ok(times)
 }
 
-/// Lets all nodes request catalogs for the duration of a round; returns the number of catalogs.
-async fn all_nodes(nodes: &[BenchNode], round: Duration) -> Result<u32> {
+/// Lets all nodes send requests for the duration of a round; returns the number of responses.
+async fn all_nodes(nodes: &[BenchNode], requested: Requested, round: Duration) -> Result<u32> {
     let end = Instant::now() + round;
     let mut requesting = JoinSet::new();
     for node in nodes {
         let node = node.clone();
         requesting.spawn(async move {
-            let mut connection = node.connect().await?;
-            let mut request = node.request();
+            let (mut connection, mut request) = begin(&node, requested).await?;
             let mut answered = 0_u32;
             while Instant::now() < end {
                 connection.ask(request.with(answered as usize)).await?;

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, ensure};
 use pki::{ClientTls, TlsFiles};
 use rustls::ClientConfig;
 use serde_json::{Value, json};
@@ -53,30 +53,58 @@ impl BenchNode {
         HttpsConnection::open(self.server, from, Arc::clone(&self.tls)).await
     }
 
-    /// The request as agents send it, with a fact that changes.
-    pub(super) fn request(&self) -> ChangingRequest {
+    /// The request for a catalog as agents send it, with a fact that changes.
+    pub(super) fn request(&self) -> BenchRequest {
         let request = agent_requests::catalog(&self.certname, self.environment, &self.facts);
-        let place = request.find(CHANGING).unwrap_or_default();
-        ChangingRequest {
+        BenchRequest {
+            changing: request.find(CHANGING),
             bytes: request.into_bytes(),
-            place,
         }
+    }
+
+    /// The question whether the node's catalog is current, which it gets before.
+    pub(super) async fn check_request(
+        &self,
+        connection: &mut HttpsConnection,
+    ) -> Result<BenchRequest> {
+        let (certname, environment) = (&self.certname, self.environment);
+        let request = agent_requests::catalog_as_text(certname, environment, &self.facts);
+        connection.ask(request.as_bytes()).await?;
+        let document = String::from_utf8_lossy(connection.body());
+        let (_, uuid) = document
+            .split_once(r#""catalog_uuid":""#)
+            .context("the catalog has no id")?;
+        let uuid = uuid.split('"').next().unwrap_or_default();
+        let question = agent_requests::catalog_check(certname, environment, uuid);
+        connection.ask(question.as_bytes()).await?;
+        ensure!(
+            connection.body() == br#"{"current":true}"#,
+            "the catalog is not current: {}",
+            String::from_utf8_lossy(connection.body())
+        );
+        Ok(BenchRequest {
+            bytes: question.into_bytes(),
+            changing: None,
+        })
     }
 }
 
 /// The value of the fact that changes, which is replaced in each request by as many digits.
 const CHANGING: &str = "CHANGING";
 
-/// A request whose fact changes without another escape, since the client shares the cores.
-pub(super) struct ChangingRequest {
+/// A request whose fact, if any, changes without another escape, since the client shares the cores.
+pub(super) struct BenchRequest {
     bytes: Vec<u8>,
-    place: usize,
+    /// Place of the value that changes.
+    changing: Option<usize>,
 }
 
-impl ChangingRequest {
+impl BenchRequest {
     pub(super) fn with(&mut self, number: usize) -> &[u8] {
-        let digits = format!("{number:08}");
-        self.bytes[self.place..self.place + CHANGING.len()].copy_from_slice(digits.as_bytes());
+        if let Some(place) = self.changing {
+            let digits = format!("{number:08}");
+            self.bytes[place..place + CHANGING.len()].copy_from_slice(digits.as_bytes());
+        }
         &self.bytes
     }
 }

@@ -15,8 +15,8 @@ mod catalogs;
 /// The figures to measure and their size.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// one-node, agent, fleet, api, puppet-server, direct-puppet, lists, broker, store, scope, actions, audit, syntax, language,
-    /// plans, catalogs or code; all of them if none is named.
+    /// one-node, agent, fleet, api, puppet-server, puppet-fleet, direct-puppet, lists, broker, store, scope, actions, audit, syntax,
+    /// language, plans, catalogs or code; all of them if none is named.
     /// Only by name: fairness (15 minutes); release-traffic (10 minutes); lists-postgres, if PostgreSQL is installed; puppet-run,
     /// if the real Puppet peers are installed
     names: Vec<String>,
@@ -29,12 +29,13 @@ pub(crate) struct Options {
 }
 
 /// Figures of the whole system, measured by the testkit's bench program with the real programs.
-const WHOLE: [&str; 7] = [
+const WHOLE: [&str; 8] = [
     "one-node",
     "agent",
     "fleet",
     "api",
     "puppet-server",
+    "puppet-fleet",
     "direct-puppet",
     "lists",
 ];

@@ -45,6 +45,36 @@ pub fn catalog_check(certname: &str, environment: &str, catalog_uuid: &str) -> S
     )
 }
 
+/// The report of a run in which nothing changed, without single resources, as Puppet 8 sends it.
+#[must_use]
+pub fn unchanged_report(certname: &str, environment: &str, catalog_uuid: &str) -> String {
+    let metric = |name: &str, values: &[(&str, f64)]| {
+        let values = values.iter();
+        let values = values.map(|(key, value)| serde_json::json!([key, key, value]));
+        serde_json::json!({"name": name, "label": name, "values": values.collect::<Vec<_>>()})
+    };
+    let report = serde_json::json!({
+        "host": certname, "time": jiff::Timestamp::now().to_string(), "configuration_version": 1,
+        "transaction_uuid": uuid::Uuid::new_v4().to_string(), "report_format": 12,
+        "puppet_version": "8.10.0", "status": "unchanged", "transaction_completed": true, "noop": false,
+        "noop_pending": false, "environment": environment, "corrective_change": false,
+        "catalog_uuid": catalog_uuid, "cached_catalog_status": "not_used", "server_used": "localhost:8140",
+        "logs": [], "resource_statuses": {},
+        "metrics": {
+            "resources": metric("resources", &[("total", 500.0), ("failed", 0.0), ("changed", 0.0)]),
+            "time": metric("time", &[("config_retrieval", 0.4), ("file", 0.2), ("total", 1.1)]),
+            "changes": metric("changes", &[("total", 0.0)]),
+            "events": metric("events", &[("total", 0.0), ("failure", 0.0), ("success", 0.0)]),
+        },
+    });
+    let report = report.to_string();
+    format!(
+        "PUT /puppet/v3/report/{certname}?environment={environment} HTTP/1.1\r\nHost: localhost\r\n\
+         Content-Type: application/json\r\nAccept: application/json\r\nContent-Length: {}\r\n\r\n{report}",
+        report.len()
+    )
+}
+
 /// The form of the request, in which agents escape the facts twice.
 fn catalog_form(certname: &str, environment: &str, facts: &Value) -> String {
     let facts = serde_json::json!({"name": certname, "values": facts}).to_string();

@@ -13,6 +13,7 @@ mod fairness;
 mod fleet;
 mod lists;
 mod one_node;
+mod puppet_fleet;
 mod puppet_server;
 mod release_traffic;
 
@@ -28,13 +29,14 @@ use testkit::postgres::Postgres;
 
 use crate::api::ApiSize;
 use crate::direct_puppet::DirectPuppetSize;
+use crate::puppet_fleet::PuppetFleetSize;
 use crate::puppet_server::{PuppetRole, PuppetServerSize};
 use crate::release_traffic::ReleaseTrafficSize;
 
 /// The figures to measure and their size.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Names of figures; if none is named: fleet, one-node, agent, api, puppet-server, direct-puppet, lists; and
+    /// Names of figures; if none is named: fleet, one-node, agent, api, puppet-server, puppet-fleet, direct-puppet, lists; and
     /// lists-postgres, release-traffic and fairness only by name
     names: Vec<String>,
     /// Simulated agents: 10,000 in `fleet`, 2,000 in `fairness`
@@ -93,6 +95,13 @@ async fn main() -> Result<()> {
         let role = PuppetRole::read(options.role, options.role_facts)?;
         let installation = Installation::new(programs.clone(), "")?;
         puppet_server::run(&installation, size, role.as_ref()).await?;
+    }
+    if wanted("puppet-fleet") {
+        let size = match options.smallest {
+            true => PuppetFleetSize::SMALLEST,
+            false => PuppetFleetSize::FULL,
+        };
+        puppet_fleet::run(&Installation::new(programs.clone(), "")?, size).await?;
     }
     if options.names.iter().any(|name| name == "release-traffic") {
         let size = match options.smallest {

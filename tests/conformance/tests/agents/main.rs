@@ -3,6 +3,7 @@
 
 mod direct;
 mod pinned;
+mod puppetserver_ca;
 mod quickstart;
 mod site;
 mod terminus;

@@ -32,7 +32,8 @@ impl AgentSite {
         (Self::of(installation).await, control)
     }
 
-    async fn of(installation: Installation) -> Self {
+    /// A server with this installation, whose CA may be another one.
+    pub(crate) async fn of(installation: Installation) -> Self {
         let server = installation.server().start().await.unwrap();
         Self {
             installation,

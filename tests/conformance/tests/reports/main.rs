@@ -128,8 +128,8 @@ async fn data_reaches_a_puppetdb_that_was_away() {
         puppetdb,
     };
     let server = site.server().await;
-    server.record_run(1).await;
-    server.record_run(2).await;
+    Box::pin(server.record_run(1)).await;
+    Box::pin(server.record_run(2)).await;
     let waiting = server.reports.forwarding().await.unwrap().unwrap();
     assert_eq!(
         waiting.queued, 4,
@@ -144,7 +144,7 @@ async fn data_reaches_a_puppetdb_that_was_away() {
     facts_and_catalog_are_the_newest(&server).await;
 
     site.puppetdb.stop().await.unwrap();
-    server.record_run(3).await;
+    Box::pin(server.record_run(3)).await;
     site.puppetdb.resume().await.unwrap();
     server.wait_until_sent().await;
     let reports = server.query("reports[transaction_uuid] { }", 3).await;

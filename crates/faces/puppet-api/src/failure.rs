@@ -17,6 +17,8 @@ pub(crate) struct PuppetApiFailure {
     message: String,
     issue_kind: &'static str,
     retry_after: Option<Duration>,
+    /// True if the message alone is sent, as plain text.
+    is_text: bool,
 }
 
 #[derive(Serialize)]
@@ -26,12 +28,32 @@ struct PuppetErrorBody {
 }
 
 impl PuppetApiFailure {
+    /// An answer in plain text, as puppetserver gives it on routes that are no part of Puppet's own API.
+    pub(crate) fn text(status: StatusCode, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            message: message.into(),
+            issue_kind: "",
+            retry_after: None,
+            is_text: true,
+        }
+    }
+
+    /// The same failure in plain text.
+    pub(crate) fn into_text(self) -> Self {
+        Self {
+            is_text: true,
+            ..self
+        }
+    }
+
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self {
             status: StatusCode::NOT_FOUND,
             message: format!("Not Found: {}", message.into()),
             issue_kind: "RESOURCE_NOT_FOUND",
             retry_after: None,
+            is_text: false,
         }
     }
 
@@ -41,6 +63,7 @@ impl PuppetApiFailure {
             message: format!("Forbidden request: {}", message.into()),
             issue_kind: "FAILED_AUTHORIZATION",
             retry_after: None,
+            is_text: false,
         }
     }
 
@@ -50,6 +73,7 @@ impl PuppetApiFailure {
             message: message.into(),
             issue_kind: "INVALID_REQUEST",
             retry_after: None,
+            is_text: false,
         }
     }
 
@@ -60,6 +84,7 @@ impl PuppetApiFailure {
             message: message.into(),
             issue_kind: "UNSUPPORTED_FORMAT",
             retry_after: None,
+            is_text: false,
         }
     }
 
@@ -70,6 +95,7 @@ impl PuppetApiFailure {
             message: format!("Server Error: {}", message.into()),
             issue_kind: "RUNTIME_ERROR",
             retry_after: None,
+            is_text: false,
         }
     }
 
@@ -80,6 +106,7 @@ impl PuppetApiFailure {
             message: message.into(),
             issue_kind: "UNSUPPORTED_MEDIA_TYPE",
             retry_after: None,
+            is_text: false,
         }
     }
 
@@ -95,6 +122,7 @@ impl PuppetApiFailure {
             message: message.into(),
             issue_kind: "INVALID_REQUEST",
             retry_after: None,
+            is_text: false,
         }
     }
 
@@ -105,6 +133,7 @@ impl PuppetApiFailure {
             message: format!("the body did not arrive within {} seconds", limit.as_secs()),
             issue_kind: "REQUEST_TIMEOUT",
             retry_after: None,
+            is_text: false,
         }
     }
 
@@ -115,6 +144,7 @@ impl PuppetApiFailure {
             message: format!("Server Error: {}", message.into()),
             issue_kind: "SERVICE_UNAVAILABLE",
             retry_after: Some(BUSY_RETRY),
+            is_text: false,
         }
     }
 
@@ -143,17 +173,23 @@ impl PuppetApiFailure {
             message: "Server Error: see the server's log".to_owned(),
             issue_kind: "RUNTIME_ERROR",
             retry_after: None,
+            is_text: false,
         }
     }
 }
 
 impl IntoResponse for PuppetApiFailure {
     fn into_response(self) -> Response {
-        let body = PuppetErrorBody {
-            message: self.message,
-            issue_kind: self.issue_kind,
+        let mut response = match self.is_text {
+            true => (self.status, self.message).into_response(),
+            false => {
+                let body = PuppetErrorBody {
+                    message: self.message,
+                    issue_kind: self.issue_kind,
+                };
+                (self.status, Json(body)).into_response()
+            }
         };
-        let mut response = (self.status, Json(body)).into_response();
         if let Some(pause) = self.retry_after {
             let seconds = pause.as_secs().into();
             response.headers_mut().insert(header::RETRY_AFTER, seconds);
@@ -165,4 +201,12 @@ impl IntoResponse for PuppetApiFailure {
 /// Answers every path that has no route.
 pub(crate) async fn not_found(uri: Uri) -> PuppetApiFailure {
     PuppetApiFailure::not_found(format!("there is nothing at {}", uri.path()))
+}
+
+/// Refuses a route that Puppet's default rules allow to no client.
+pub(crate) async fn closed_route() -> PuppetApiFailure {
+    PuppetApiFailure::forbidden(
+        "Puppet's default rules allow this to no client; name an auth.conf with a rule for it as \
+         puppet_api.auth_conf of the server",
+    )
 }

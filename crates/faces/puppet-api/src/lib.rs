@@ -104,17 +104,18 @@ impl std::fmt::Debug for PuppetApiState {
 pub fn router(state: PuppetApiState) -> Router {
     let ca = state.ca.clone().map(ca::router).unwrap_or_default();
     let bodies = SubmissionReader::new();
+    let has_rules = state.rules.is_some();
     let listing = environment_listing::router(
         Arc::clone(&state.code),
         state.codedir,
         state.catalogs,
-        state.rules.is_some(),
+        has_rules,
     );
     let code = NodeCode::new(state.code, state.pinned_versions);
     let front = state.front;
     let agents = state
         .agents
-        .map(|it| agent::router(it, code.clone(), front.clone(), bodies.clone()));
+        .map(|it| agent::router(it, code.clone(), front.clone(), bodies.clone(), has_rules));
     let passes_ca = state.ca.is_none();
     let routes = Router::new()
         .merge(agents.unwrap_or_default())

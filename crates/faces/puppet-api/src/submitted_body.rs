@@ -141,7 +141,7 @@ impl SubmissionReader {
         })
     }
 
-    async fn read_any(
+    pub(crate) async fn read_any(
         &self,
         caller: &PuppetApiCaller,
         name: &str,

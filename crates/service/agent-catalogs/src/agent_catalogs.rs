@@ -41,7 +41,7 @@ pub struct AgentCatalogs {
 pub(crate) struct AgentCatalogsInner {
     pub(crate) catalogs: Catalogs,
     pub(crate) inventory: Inventory,
-    run_reports: RunReports,
+    pub(crate) run_reports: RunReports,
     pub(crate) code: Arc<dyn CodeReader>,
     pub(crate) kept: Arc<KeptCatalogs>,
     /// `None` if catalogs are in memory only.
@@ -409,7 +409,7 @@ impl AgentCatalogs {
         Ok(facts.values.clone())
     }
 
-    async fn known_facts(
+    pub(crate) async fn known_facts(
         &self,
         certname: &Certname,
     ) -> Result<Option<Map<String, Json>>, AgentCatalogError> {

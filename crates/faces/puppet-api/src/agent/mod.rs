@@ -4,15 +4,18 @@
 //! GET, POST /puppet/v3/catalog/{certname}   module [catalog]
 //! GET       /puppet/v3/node/{certname}      module [node]
 //! GET       /puppet/v3/static_file_content  module [static_content]
+//! POST      /puppet/v4/catalog              module [service_catalog]
 //! POST      /tutti/v1/catalogs/{certname}/check   module [catalog_check]
 //! ```
 //!
-//! Invariant: a node gets only its own catalog and its own data, whatever the request says.
+//! Invariant: a node gets only its own catalog and its own data, whatever the request says. Only a rule of an
+//! `auth.conf` lets a service request those of nodes.
 
 mod catalog;
 mod catalog_check;
 mod catalog_form;
 mod node;
+mod service_catalog;
 mod static_content;
 
 use std::sync::Arc;
@@ -22,7 +25,7 @@ use axum::Router;
 use axum::routing::{get, post};
 use environments::CodeReader;
 
-use crate::failure::PuppetApiFailure;
+use crate::failure::{PuppetApiFailure, closed_route};
 use crate::front::PuppetserverFront;
 use crate::node_code::NodeCode;
 use crate::peer::PuppetApiCaller;
@@ -52,8 +55,18 @@ pub(crate) fn router(
     code: NodeCode,
     front: Option<PuppetserverFront>,
     bodies: SubmissionReader,
+    has_rules: bool,
 ) -> Router {
+    let of_services = match has_rules {
+        true => Router::new()
+            .route("/puppet/v4/catalog", post(service_catalog::post))
+            .route("/puppet/v3/compile", post(service_catalog::refuse_compile)),
+        false => Router::new()
+            .route("/puppet/v4/catalog", post(closed_route))
+            .route("/puppet/v3/compile", post(closed_route)),
+    };
     Router::new()
+        .merge(of_services)
         .route(
             "/puppet/v3/catalog/{certname}",
             get(catalog::get).post(catalog::post),

@@ -7,8 +7,9 @@ use catalogs::{CatalogError, EnvironmentListing};
 use environments::EnvironmentName;
 use error_causes::chain;
 
-use super::{ListingFailure, ListingServer, environment_of, failure};
+use super::{ListingServer, environment_of, no_environment};
 use crate::failure::PuppetApiFailure;
+use crate::files::code_failure;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
 
@@ -19,7 +20,7 @@ pub(super) async fn classes(
     caller: PuppetApiCaller,
     params: QueryParams,
     headers: HeaderMap,
-) -> Result<Response, ListingFailure> {
+) -> Result<Response, PuppetApiFailure> {
     caller.require_certname()?;
     let environment = environment_of(&params)?;
     let _turn = server.take_turn(&caller).await?;
@@ -33,7 +34,7 @@ pub(super) async fn transports(
     caller: PuppetApiCaller,
     params: QueryParams,
     headers: HeaderMap,
-) -> Result<Response, ListingFailure> {
+) -> Result<Response, PuppetApiFailure> {
     caller.require_certname()?;
     let environment = environment_of(&params)?;
     let _turn = server.take_turn(&caller).await?;
@@ -63,12 +64,10 @@ fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     })
 }
 
-fn listing_failure(environment: &EnvironmentName, error: CatalogError) -> ListingFailure {
+fn listing_failure(environment: &EnvironmentName, error: CatalogError) -> PuppetApiFailure {
     match error {
-        CatalogError::Code(error) if error.is_not_found() => {
-            ListingFailure::no_environment(environment)
-        }
-        CatalogError::Code(error) => failure(error),
-        error => PuppetApiFailure::server_error(chain(&error)).into(),
+        CatalogError::Code(error) if error.is_not_found() => no_environment(environment),
+        CatalogError::Code(error) => code_failure(error),
+        error => PuppetApiFailure::server_error(chain(&error)),
     }
 }

@@ -10,7 +10,9 @@ use environments::{CodeVersion, EnvironmentName};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{ListingFailure, ListingServer, environment_of, failure};
+use super::{ListingServer, environment_of};
+use crate::failure::PuppetApiFailure;
+use crate::files::code_failure;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
 
@@ -51,7 +53,7 @@ pub(super) async fn list_modules(
     State(server): State<ListingServer>,
     caller: PuppetApiCaller,
     params: QueryParams,
-) -> Result<Response, ListingFailure> {
+) -> Result<Response, PuppetApiFailure> {
     caller.require_certname()?;
     if params.get("environment")?.is_none() {
         return server.answer(&caller, ListingServer::all_modules).await;
@@ -63,9 +65,9 @@ pub(super) async fn list_modules(
 }
 
 impl ListingServer {
-    pub(super) fn environments(&self) -> Result<EnvironmentList, ListingFailure> {
+    pub(super) fn environments(&self) -> Result<EnvironmentList, PuppetApiFailure> {
         let mut environments = BTreeMap::new();
-        for name in self.code.environments().map_err(failure)? {
+        for name in self.code.environments().map_err(code_failure)? {
             // one that was removed meanwhile, or whose `environment.conf` cannot be used
             let omit = |error: &(dyn std::error::Error + 'static)| {
                 tracing::warn!(environment = %name, error, "an environment is not listed");
@@ -92,12 +94,15 @@ impl ListingServer {
         ListedSettings::read(name, version.directory(), &self.codedir, &base)
     }
 
-    fn modules(&self, environment: &EnvironmentName) -> Result<EnvironmentModules, ListingFailure> {
+    fn modules(
+        &self,
+        environment: &EnvironmentName,
+    ) -> Result<EnvironmentModules, PuppetApiFailure> {
         let version = self.version(environment)?;
-        let modules = version.modules().map_err(failure)?.into_iter();
+        let modules = version.modules().map_err(code_failure)?.into_iter();
         let modules = modules.map(|module| {
             let metadata = version.source(Some(&module.name), "metadata.json");
-            let metadata = metadata.map_err(failure)?;
+            let metadata = metadata.map_err(code_failure)?;
             let metadata = metadata.and_then(|it| serde_json::from_slice(&it.content).ok());
             let metadata: Value = metadata.unwrap_or_default();
             Ok(ListedModule {
@@ -106,13 +111,13 @@ impl ListingServer {
             })
         });
         Ok(EnvironmentModules {
-            modules: modules.collect::<Result<_, ListingFailure>>()?,
+            modules: modules.collect::<Result<_, PuppetApiFailure>>()?,
             name: environment.to_string(),
         })
     }
 
-    fn all_modules(&self) -> Result<Vec<EnvironmentModules>, ListingFailure> {
-        let environments = self.code.environments().map_err(failure)?;
+    fn all_modules(&self) -> Result<Vec<EnvironmentModules>, PuppetApiFailure> {
+        let environments = self.code.environments().map_err(code_failure)?;
         environments.iter().map(|it| self.modules(it)).collect()
     }
 }

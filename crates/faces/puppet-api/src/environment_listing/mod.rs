@@ -25,15 +25,16 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get};
 use axum::{Json, Router};
 use catalogs::Catalogs;
-use environments::{CodeError, CodeReader, CodeVersion, EnvironmentName};
+use environments::{CodeReader, CodeVersion, EnvironmentName};
 use serde::Serialize;
 
 use crate::defaults::{LISTING_WAIT, LISTINGS_AT_ONCE, LISTINGS_OF_NODE};
-use crate::failure::PuppetApiFailure;
+use crate::failure::{PuppetApiFailure, closed_route};
+use crate::files::code_failure;
 use crate::node_shares::{NodeShares, NodeTurn};
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
@@ -50,13 +51,6 @@ struct ListingServer {
     turns: NodeShares,
 }
 
-/// A request that cannot be answered.
-enum ListingFailure {
-    /// A name that is invalid or does not exist, in puppetserver's words, which are plain text.
-    Name(StatusCode, String),
-    Other(PuppetApiFailure),
-}
-
 /// The routes; `has_rules` if an `auth.conf` decides who may read.
 pub(crate) fn router(
     code: Arc<dyn CodeReader>,
@@ -66,7 +60,7 @@ pub(crate) fn router(
 ) -> Router {
     let closed = |route: MethodRouter<ListingServer>| match has_rules {
         true => route,
-        false => get(forbid),
+        false => get(closed_route),
     };
     Router::new()
         .route(
@@ -110,7 +104,7 @@ pub(crate) fn router(
 
 /// A route of a document about the environment that the query names.
 fn of_environment<T: Serialize + Send + 'static>(
-    read: fn(&ListingServer, &EnvironmentName) -> Result<T, ListingFailure>,
+    read: fn(&ListingServer, &EnvironmentName) -> Result<T, PuppetApiFailure>,
 ) -> MethodRouter<ListingServer> {
     get(
         move |State(server): State<ListingServer>, caller: PuppetApiCaller, params: QueryParams| async move {
@@ -125,7 +119,7 @@ fn of_environment<T: Serialize + Send + 'static>(
 
 /// A route of a document about a task or plan of a module.
 fn of_module<T: Serialize + Send + 'static>(
-    read: fn(&ListingServer, &EnvironmentName, &str, &str) -> Result<T, ListingFailure>,
+    read: fn(&ListingServer, &EnvironmentName, &str, &str) -> Result<T, PuppetApiFailure>,
 ) -> MethodRouter<ListingServer> {
     get(
         move |State(server): State<ListingServer>,
@@ -143,17 +137,9 @@ fn of_module<T: Serialize + Send + 'static>(
     )
 }
 
-/// Refuses a route that Puppet's default rules allow to no client.
-async fn forbid() -> PuppetApiFailure {
-    PuppetApiFailure::forbidden(
-        "Puppet's default rules allow this to no client; name an auth.conf with a rule for it as \
-         puppet_api.auth_conf of the server",
-    )
-}
-
 /// The environment that a query names.
-fn environment_of(params: &QueryParams) -> Result<EnvironmentName, ListingFailure> {
-    let invalid = |message: String| ListingFailure::Name(StatusCode::BAD_REQUEST, message);
+fn environment_of(params: &QueryParams) -> Result<EnvironmentName, PuppetApiFailure> {
+    let invalid = |message: String| PuppetApiFailure::text(StatusCode::BAD_REQUEST, message);
     let name = params
         .get("environment")?
         .ok_or_else(|| invalid("An environment parameter must be specified".to_owned()))?;
@@ -170,17 +156,13 @@ fn shown(name: &str) -> String {
     name.chars().take(SHOWN_NAME).collect()
 }
 
-fn failure(error: CodeError) -> ListingFailure {
-    ListingFailure::Other(crate::files::code_failure(error))
-}
-
 impl ListingServer {
     /// Reads a document on a thread that may block, when it is the caller's turn.
     async fn answer<T: Serialize + Send + 'static>(
         self,
         caller: &PuppetApiCaller,
-        read: impl FnOnce(&Self) -> Result<T, ListingFailure> + Send + 'static,
-    ) -> Result<Response, ListingFailure> {
+        read: impl FnOnce(&Self) -> Result<T, PuppetApiFailure> + Send + 'static,
+    ) -> Result<Response, PuppetApiFailure> {
         let _turn = self.take_turn(caller).await?;
         let reading = tokio::task::spawn_blocking(move || read(&self)).await;
         let document = reading.map_err(|panic| PuppetApiFailure::internal(&panic))??;
@@ -192,36 +174,19 @@ impl ListingServer {
         self.turns.turn_within(certname, LISTING_WAIT).await
     }
 
-    fn version(&self, name: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, ListingFailure> {
+    fn version(&self, name: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, PuppetApiFailure> {
         match self.code.version(name) {
             Ok(version) => Ok(version),
-            Err(error) if error.is_not_found() => Err(ListingFailure::no_environment(name)),
-            Err(error) => Err(failure(error)),
+            Err(error) if error.is_not_found() => Err(no_environment(name)),
+            Err(error) => Err(code_failure(error)),
         }
     }
 }
 
-impl ListingFailure {
-    fn unknown(message: String) -> Self {
-        Self::Name(StatusCode::NOT_FOUND, message)
-    }
-
-    fn no_environment(name: &EnvironmentName) -> Self {
-        Self::unknown(format!("Could not find environment '{name}'"))
-    }
+fn unknown(message: String) -> PuppetApiFailure {
+    PuppetApiFailure::text(StatusCode::NOT_FOUND, message)
 }
 
-impl From<PuppetApiFailure> for ListingFailure {
-    fn from(failure: PuppetApiFailure) -> Self {
-        Self::Other(failure)
-    }
-}
-
-impl IntoResponse for ListingFailure {
-    fn into_response(self) -> Response {
-        match self {
-            Self::Name(status, message) => (status, message).into_response(),
-            Self::Other(failure) => failure.into_response(),
-        }
-    }
+fn no_environment(name: &EnvironmentName) -> PuppetApiFailure {
+    unknown(format!("Could not find environment '{name}'"))
 }

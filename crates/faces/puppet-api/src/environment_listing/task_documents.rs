@@ -4,8 +4,9 @@ use environments::{CodeError, CodeVersion, EnvironmentName, EnvironmentTask};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{ListingFailure, ListingServer, failure, shown};
+use super::{ListingServer, shown, unknown};
 use crate::failure::PuppetApiFailure;
+use crate::files::code_failure;
 
 #[derive(Serialize)]
 pub(super) struct ListedPlan {
@@ -31,8 +32,8 @@ impl ListingServer {
     pub(super) fn tasks(
         &self,
         environment: &EnvironmentName,
-    ) -> Result<Vec<ListedTask>, ListingFailure> {
-        let tasks = self.version(environment)?.tasks().map_err(failure)?;
+    ) -> Result<Vec<ListedTask>, PuppetApiFailure> {
+        let tasks = self.version(environment)?.tasks().map_err(code_failure)?;
         let tasks = tasks.into_iter().map(|task| ListedTask {
             name: task.name.to_string(),
             private: task.private,
@@ -48,8 +49,8 @@ impl ListingServer {
     pub(super) fn plans(
         &self,
         environment: &EnvironmentName,
-    ) -> Result<Vec<ListedPlan>, ListingFailure> {
-        let plans = self.version(environment)?.plans().map_err(failure)?;
+    ) -> Result<Vec<ListedPlan>, PuppetApiFailure> {
+        let plans = self.version(environment)?.plans().map_err(code_failure)?;
         let plans = plans.into_iter().map(|plan| ListedPlan {
             name: plan.name.to_string(),
             environment: [TaskEnvironment {
@@ -65,16 +66,16 @@ impl ListingServer {
         environment: &EnvironmentName,
         module: &str,
         plan: &str,
-    ) -> Result<Value, ListingFailure> {
+    ) -> Result<Value, PuppetApiFailure> {
         let version = self.version(environment)?;
         require_module(&*version, module)?;
         let name = full_name(module, plan);
-        let unknown = || ListingFailure::unknown(format!("Could not find plan '{}'", shown(plan)));
+        let unknown = || unknown(format!("Could not find plan '{}'", shown(plan)));
         let parsed = name.parse().map_err(|_| unknown())?;
         match version.plan(&parsed) {
             Ok(_) => Ok(json!({"metadata": {}, "name": name})),
             Err(error) if error.is_not_found() => Err(unknown()),
-            Err(error) => Err(failure(error)),
+            Err(error) => Err(code_failure(error)),
         }
     }
 
@@ -83,10 +84,10 @@ impl ListingServer {
         environment: &EnvironmentName,
         module: &str,
         task: &str,
-    ) -> Result<Value, ListingFailure> {
+    ) -> Result<Value, PuppetApiFailure> {
         let version = self.version(environment)?;
         require_module(&*version, module)?;
-        let unknown = || ListingFailure::unknown(format!("Could not find task '{}'", shown(task)));
+        let unknown = || unknown(format!("Could not find task '{}'", shown(task)));
         let full_name = full_name(module, task);
         let name = full_name.parse().map_err(|_| unknown())?;
         let found = match version.task(&name) {
@@ -111,10 +112,10 @@ fn full_name(module: &str, name: &str) -> String {
     }
 }
 
-fn require_module(version: &dyn CodeVersion, module: &str) -> Result<(), ListingFailure> {
-    match version.module(module).map_err(failure)? {
+fn require_module(version: &dyn CodeVersion, module: &str) -> Result<(), PuppetApiFailure> {
+    match version.module(module).map_err(code_failure)? {
         Some(_) => Ok(()),
-        None => Err(ListingFailure::unknown(format!(
+        None => Err(unknown(format!(
             "Could not find module '{}'",
             shown(module)
         ))),
@@ -126,9 +127,9 @@ fn read_metadata(
     version: &dyn CodeVersion,
     module: &str,
     task: &str,
-) -> Result<Map<String, Value>, ListingFailure> {
+) -> Result<Map<String, Value>, PuppetApiFailure> {
     let path = format!("tasks/{task}.json");
-    let source = version.source(Some(module), &path).map_err(failure)?;
+    let source = version.source(Some(module), &path).map_err(code_failure)?;
     let Some(source) = source else {
         return Ok(Map::new());
     };
@@ -149,6 +150,6 @@ fn file_documents(task: &EnvironmentTask, environment: &EnvironmentName) -> Vec<
 }
 
 /// A task that cannot be run as it is.
-fn task_failure(error: &CodeError) -> ListingFailure {
-    ListingFailure::Other(PuppetApiFailure::server_error(error.to_string()))
+fn task_failure(error: &CodeError) -> PuppetApiFailure {
+    PuppetApiFailure::server_error(error.to_string())
 }

@@ -15,5 +15,6 @@ mod facts;
 mod files;
 mod front;
 mod reports;
+mod service_catalog;
 mod site;
 mod slow;

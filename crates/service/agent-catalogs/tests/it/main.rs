@@ -7,6 +7,7 @@ mod history;
 mod kill;
 mod race;
 mod restart;
+mod service_catalog;
 mod site;
 mod staleness;
 mod static_files;

@@ -263,6 +263,20 @@ impl Site {
         assert!(self.inventory.forget(&certname).await.unwrap());
     }
 
+    /// True if facts of the node are known.
+    pub(crate) fn has_facts(&self) -> bool {
+        self.inventory.has_facts(&NODE.parse().unwrap())
+    }
+
+    /// Sets the environment of the node's group.
+    pub(crate) async fn assign_environment(&self, environment: &str) {
+        let delta = GroupDelta::parse(&json!({"environment": environment})).unwrap();
+        self.classifier
+            .update(self.group, delta, UnrestrictedEditor)
+            .await
+            .unwrap();
+    }
+
     /// Sets the variable `of_group` of the node's group.
     pub(crate) async fn classify(&self, value: &str) {
         let delta = json!({"variables": {"of_group": value}});

@@ -80,6 +80,15 @@ impl CatalogNode {
             .filter(|_| self.has_group_environment)
     }
 
+    /// The node with these trusted data, which are those of no certificate: a service gives them.
+    #[must_use]
+    pub fn with_given_trusted(self, trusted: &Map<String, Json>) -> Self {
+        Self {
+            trusted: to_hash(&Json::Object(trusted.clone())),
+            ..self
+        }
+    }
+
     /// Names of the node groups that the node belongs to, in alphabetical order.
     #[must_use]
     pub fn groups(&self) -> &[String] {

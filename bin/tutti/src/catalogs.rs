@@ -60,6 +60,7 @@ pub(crate) fn start(
         concurrent_compiles: section
             .concurrent_compiles
             .unwrap_or(defaults.concurrent_compiles),
+        waiting_max: section.max_queued_requests,
         time_max: section.time_max(),
         ruby: match section.ruby {
             true => Some(ruby_workers(config, &hidden_paths)?),

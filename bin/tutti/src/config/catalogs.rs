@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use agent_catalogs::{FactsPolicies, FactsPolicy};
+use catalogs::defaults::COMPILES_WAITING_MAX;
 use catalogs::{CatalogCompiler, ChosenCompiler, CompilerChoices};
 use serde::Deserialize;
 
@@ -14,6 +15,8 @@ use serde::Deserialize;
 pub(crate) struct CatalogsSection {
     /// Compilations at the same time; absent: one for each core.
     pub concurrent_compiles: Option<usize>,
+    /// Compilations that may wait; further requests are told to come back later.
+    pub max_queued_requests: usize,
     /// Time limit of one compilation, in seconds.
     pub compile_timeout_s: u64,
     /// True if functions, templates and types in Ruby are run.
@@ -77,6 +80,9 @@ pub(crate) enum CompilerName {
 /// Longest time of a compilation, an hour.
 const COMPILE_TIMEOUT_MAX_S: u64 = 3600;
 
+/// More requests than agents wait for: on two cores they have their turn after 15 minutes.
+const QUEUED_REQUESTS_MAX: usize = 10_000;
+
 /// More compilations than the largest machine has cores.
 const CONCURRENT_COMPILES_MAX: usize = 1_024;
 
@@ -89,6 +95,9 @@ impl CatalogsSection {
         let concurrent = self.concurrent_compiles.unwrap_or(1);
         if !(1..=CONCURRENT_COMPILES_MAX).contains(&concurrent) {
             return Err("catalogs.concurrent_compiles must be from 1 to 1024".to_owned());
+        }
+        if !(1..=QUEUED_REQUESTS_MAX).contains(&self.max_queued_requests) {
+            return Err("catalogs.max_queued_requests must be from 1 to 10000".to_owned());
         }
         if !has_puppetserver && self.uses_puppetserver() {
             return Err(
@@ -174,6 +183,7 @@ impl Default for CatalogsSection {
     fn default() -> Self {
         Self {
             concurrent_compiles: None,
+            max_queued_requests: COMPILES_WAITING_MAX,
             compile_timeout_s: catalogs::defaults::COMPILE_TIME_MAX.as_secs(),
             ruby: true,
             ruby_user: "nobody".to_owned(),

@@ -1,10 +1,13 @@
-//! A body that is read while it is used: [`bounded_body`].
+//! A body that is read while it is used: [`bounded_body`]; one that holds a share while it is sent: [`held_body`].
 
+use std::convert::Infallible;
 use std::io::{Error, ErrorKind};
 use std::time::Duration;
 
-use axum::body::{BodyDataStream, Bytes};
+use axum::body::{Body, BodyDataStream, Bytes};
 use futures_util::{Stream, StreamExt as _, stream};
+
+use crate::defaults::FILE_CHUNK_BYTES;
 
 /// The chunks of a body. It ends with an error if it has more than `limit` bytes, or if nothing arrives for
 /// `stall`.
@@ -32,9 +35,20 @@ pub(crate) fn bounded_body(
     Box::pin(chunks)
 }
 
+/// A body in pieces, which holds `guard` until the last one is taken.
+pub(crate) fn held_body(bytes: Bytes, guard: impl Send + 'static) -> Body {
+    let pieces = stream::unfold((bytes, guard), |(mut rest, guard)| async move {
+        if rest.is_empty() {
+            return None;
+        }
+        let piece = rest.split_to(rest.len().min(FILE_CHUNK_BYTES));
+        Some((Ok::<_, Infallible>(piece), (rest, guard)))
+    });
+    Body::from_stream(pieces)
+}
+
 #[cfg(test)]
 mod tests {
-    use axum::body::Body;
 
     use super::*;
 
@@ -56,5 +70,20 @@ mod tests {
             .collect()
             .await;
         assert!(passed[0].is_err() && passed.len() == 1);
+    }
+
+    #[tokio::test]
+    async fn a_share_is_held_until_the_body_is_taken() {
+        let guard = std::sync::Arc::new(());
+        let text = vec![7; 2 * FILE_CHUNK_BYTES + 1];
+        let body = held_body(text.clone().into(), std::sync::Arc::clone(&guard));
+        let mut pieces = body.into_data_stream();
+        let mut taken = Vec::new();
+        while let Some(piece) = pieces.next().await {
+            assert_eq!(std::sync::Arc::strong_count(&guard), 2);
+            taken.extend_from_slice(&piece.unwrap());
+        }
+        assert_eq!(taken, text);
+        assert_eq!(std::sync::Arc::strong_count(&guard), 1);
     }
 }

@@ -78,9 +78,13 @@ pub const CATALOG_BODY_BYTES: usize = 16 * 1024 * 1024;
 /// Longest id of a run or a job in bytes: a UUID has 36, and the number of a job up to 20.
 pub const ID_BYTES_MAX: usize = 128;
 
-/// Time after which an agent that found the server busy should retry: the waiting compilations and writes
-/// are done by then.
-pub const BUSY_RETRY: Duration = Duration::from_secs(30);
+/// Least time after which an agent that found the server busy should retry: 100 of the waiting compilations are done
+/// by then.
+pub const BUSY_RETRY_MIN: Duration = Duration::from_secs(5);
+
+/// Longest such time: all that waited are done by then. Each agent gets a random one, so that those that were
+/// refused together do not come back together.
+pub const BUSY_RETRY_MAX: Duration = Duration::from_secs(30);
 
 /// Number of files in the metadata of one request. Plugins of 100 modules are 5,000 files; each takes some 300
 /// bytes of the response.
@@ -145,3 +149,15 @@ pub const LISTINGS_OF_NODE: usize = 2;
 
 /// Time for which such a request waits for its turn: 240 lists of a second.
 pub const LISTING_WAIT: Duration = Duration::from_secs(30);
+
+/// Requests for files and their metadata that read the disk at once: each takes a thread, and the metadata of all
+/// plugins of an environment some 2 MB.
+pub const FILE_READS_AT_ONCE: usize = 32;
+
+/// Such requests of one client at once, with answers that are still sent: an agent sends one after the other, and a
+/// run that was started twice two.
+pub const FILE_READS_OF_NODE: usize = 4;
+
+/// Time for which such a request waits for its turn: the metadata of all plugins take some 50 ms from the cache, so
+/// 1,000 agents have their turn within 2 s.
+pub const FILE_READ_WAIT: Duration = Duration::from_secs(30);

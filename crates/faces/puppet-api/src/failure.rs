@@ -1,6 +1,7 @@
 //! Errors in puppetserver's formats: JSON `{message, issue_kind}` from the Puppet API
 //! ([`PuppetApiFailure`]), plain text from the CA API ([`ca`](crate::ca)).
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
 
 use axum::Json;
@@ -8,7 +9,7 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::defaults::BUSY_RETRY;
+use crate::defaults::{BUSY_RETRY_MAX, BUSY_RETRY_MIN};
 
 /// A request of the Puppet API that cannot be answered.
 #[derive(Debug)]
@@ -143,7 +144,7 @@ impl PuppetApiFailure {
             status: StatusCode::SERVICE_UNAVAILABLE,
             message: format!("Server Error: {}", message.into()),
             issue_kind: "SERVICE_UNAVAILABLE",
-            retry_after: Some(BUSY_RETRY),
+            retry_after: Some(random_pause()),
             is_text: false,
         }
     }
@@ -176,6 +177,13 @@ impl PuppetApiFailure {
             is_text: false,
         }
     }
+}
+
+/// A random pause before a request is sent again, as puppetserver chooses it.
+fn random_pause() -> Duration {
+    let spread = (BUSY_RETRY_MAX - BUSY_RETRY_MIN).as_secs();
+    let random = RandomState::new().build_hasher().finish();
+    BUSY_RETRY_MIN + Duration::from_secs(random % (spread + 1))
 }
 
 impl IntoResponse for PuppetApiFailure {

@@ -4,17 +4,23 @@
 //! Only holders of a verified client certificate may read.
 
 use agent_catalogs::{ChecksumType, IgnoredNames, MetadataDocument};
+use axum::Router;
 use axum::extract::{Path, State};
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use axum::{Json, Router};
 use environments::{
     CodeError, CodeVersion, EnvironmentName, FileMetadata, FileTreeRequest, LinkHandling,
 };
+use serde::Serialize;
+use tokio::sync::OwnedSemaphorePermit;
 
-use crate::defaults::FILE_TREE_MAX;
+use crate::bounded_body::held_body;
+use crate::defaults::{FILE_READ_WAIT, FILE_TREE_MAX};
 use crate::failure::PuppetApiFailure;
 use crate::files::code_failure;
 use crate::node_code::NodeCode;
+use crate::node_shares::NodeShares;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
 use crate::requested_file::RequestedFile;
@@ -31,51 +37,85 @@ struct MetadataRequest {
     ignored: IgnoredNames,
 }
 
-pub(crate) fn router(code: NodeCode) -> Router {
+/// State of the handlers.
+#[derive(Debug, Clone)]
+struct MetadataServer {
+    code: NodeCode,
+    turns: NodeShares,
+}
+
+pub(crate) fn router(code: NodeCode, turns: NodeShares) -> Router {
     Router::new()
         .route("/puppet/v3/file_metadata/{mount}/{*path}", get(single))
         .route("/puppet/v3/file_metadatas/{mount}/{*path}", get(tree))
         .route("/puppet/v3/file_metadatas/{mount}/", get(whole_mount))
         .route("/puppet/v3/file_metadatas/{mount}", get(whole_mount))
-        .with_state(code)
+        .with_state(MetadataServer { code, turns })
 }
 
 async fn single(
-    State(code): State<NodeCode>,
+    State(server): State<MetadataServer>,
     Path((mount, path)): Path<(String, String)>,
     caller: PuppetApiCaller,
     params: QueryParams,
-) -> Result<Json<MetadataDocument>, PuppetApiFailure> {
+) -> Result<Response, PuppetApiFailure> {
     let certname = caller.require_certname()?;
     let request = MetadataRequest {
         depth_max: Some(0),
         ..MetadataRequest::parse(&mount, &path, &params)?
     };
-    let found = request.read(code, certname, false).await?;
+    let (found, share) = server.read(request, certname, false).await?;
     let found = found.into_iter().next();
-    found
-        .map(Json)
-        .ok_or_else(|| PuppetApiFailure::not_found("there is no such file"))
+    let found = found.ok_or_else(|| PuppetApiFailure::not_found("there is no such file"))?;
+    respond(&found, share)
 }
 
 async fn whole_mount(
-    code: State<NodeCode>,
+    server: State<MetadataServer>,
     Path(mount): Path<String>,
     caller: PuppetApiCaller,
     params: QueryParams,
-) -> Result<Json<Vec<MetadataDocument>>, PuppetApiFailure> {
-    tree(code, Path((mount, String::new())), caller, params).await
+) -> Result<Response, PuppetApiFailure> {
+    tree(server, Path((mount, String::new())), caller, params).await
 }
 
 async fn tree(
-    State(code): State<NodeCode>,
+    State(server): State<MetadataServer>,
     Path((mount, path)): Path<(String, String)>,
     caller: PuppetApiCaller,
     params: QueryParams,
-) -> Result<Json<Vec<MetadataDocument>>, PuppetApiFailure> {
+) -> Result<Response, PuppetApiFailure> {
     let certname = caller.require_certname()?;
     let request = MetadataRequest::parse(&mount, &path, &params)?;
-    Ok(Json(request.read(code, certname, true).await?))
+    let (found, share) = server.read(request, certname, true).await?;
+    respond(&found, share)
+}
+
+/// The documents as JSON. The node's share is held until they are sent.
+fn respond(
+    documents: &impl Serialize,
+    share: OwnedSemaphorePermit,
+) -> Result<Response, PuppetApiFailure> {
+    let text = serde_json::to_vec(documents);
+    let text = text.map_err(|error| PuppetApiFailure::internal(&error))?;
+    let media_type = [(header::CONTENT_TYPE, "application/json")];
+    let length = [(header::CONTENT_LENGTH, text.len().to_string())];
+    Ok((media_type, length, held_body(text.into(), share)).into_response())
+}
+
+impl MetadataServer {
+    /// The metadata of the requested files, and the node's share; `is_tree` if each tells its path below the
+    /// requested one.
+    async fn read(
+        &self,
+        request: MetadataRequest,
+        certname: &str,
+        is_tree: bool,
+    ) -> Result<(Vec<MetadataDocument>, OwnedSemaphorePermit), PuppetApiFailure> {
+        let turn = self.turns.turn_within(certname, FILE_READ_WAIT).await?;
+        let found = request.read(self.code.clone(), certname, is_tree).await?;
+        Ok((found, turn.into_share()))
+    }
 }
 
 impl MetadataRequest {

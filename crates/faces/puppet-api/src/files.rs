@@ -19,9 +19,10 @@ use environments::{BlobStore, CodeError, CodeFile, EnvironmentName, Sha256};
 use tokio::io::AsyncReadExt as _;
 use tokio_util::io::ReaderStream;
 
-use crate::defaults::FILE_CHUNK_BYTES;
+use crate::defaults::{FILE_CHUNK_BYTES, FILE_READ_WAIT};
 use crate::failure::PuppetApiFailure;
 use crate::node_code::NodeCode;
+use crate::node_shares::NodeShares;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
 use crate::requested_file::RequestedFile;
@@ -30,6 +31,7 @@ use crate::requested_file::RequestedFile;
 struct PuppetFileServer {
     code: NodeCode,
     blobs: BlobStore,
+    turns: NodeShares,
 }
 
 /// A parsed request.
@@ -48,10 +50,10 @@ pub(crate) struct FoundFile {
     content: File,
 }
 
-pub(crate) fn router(code: NodeCode, blobs: BlobStore) -> Router {
+pub(crate) fn router(code: NodeCode, blobs: BlobStore, turns: NodeShares) -> Router {
     Router::new()
         .route("/puppet/v3/file_content/{mount}/{*path}", get(fetch))
-        .with_state(PuppetFileServer { code, blobs })
+        .with_state(PuppetFileServer { code, blobs, turns })
 }
 
 async fn fetch(
@@ -63,6 +65,8 @@ async fn fetch(
 ) -> Result<Response, PuppetApiFailure> {
     let certname = caller.require_certname()?.to_owned();
     let wanted = FileRequest::parse(&mount, &path, &params)?;
+    // for hashing the file; sending it takes no thread
+    let _turn = files.turns.turn_within(&certname, FILE_READ_WAIT).await?;
     let found = tokio::task::spawn_blocking(move || files.find_content(&certname, &wanted))
         .await
         .map_err(|panic| PuppetApiFailure::internal(&panic))??;

@@ -55,8 +55,10 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use catalogs::Catalogs;
 
+use defaults::{FILE_READS_AT_ONCE, FILE_READS_OF_NODE};
 use front::FrontRoutes;
 use node_code::NodeCode;
+use node_shares::NodeShares;
 use submitted_body::SubmissionReader;
 
 pub use agent::AgentServer;
@@ -113,14 +115,16 @@ pub fn router(state: PuppetApiState) -> Router {
     );
     let code = NodeCode::new(state.code, state.pinned_versions);
     let front = state.front;
-    let agents = state
-        .agents
-        .map(|it| agent::router(it, code.clone(), front.clone(), bodies.clone(), has_rules));
+    let file_turns = NodeShares::new(FILE_READS_OF_NODE).with_total(FILE_READS_AT_ONCE);
+    let agents = state.agents.map(|agents| {
+        let shared = (bodies.clone(), file_turns.clone());
+        agent::router(agents, code.clone(), front.clone(), shared, has_rules)
+    });
     let passes_ca = state.ca.is_none();
     let routes = Router::new()
         .merge(agents.unwrap_or_default())
-        .merge(file_metadata::router(code.clone()))
-        .merge(files::router(code, state.blobs))
+        .merge(file_metadata::router(code.clone(), file_turns.clone()))
+        .merge(files::router(code, state.blobs, file_turns))
         .merge(bucket::router(state.bucket))
         .merge(listing)
         .merge(ca)

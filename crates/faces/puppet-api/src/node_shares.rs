@@ -24,8 +24,15 @@ pub(crate) struct NodeShares {
 /// The turn of a request, given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct NodeTurn {
-    _of_node: OwnedSemaphorePermit,
+    of_node: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
+}
+
+impl NodeTurn {
+    /// Lets another node have the turn, and keeps the share of this one.
+    pub(crate) fn into_share(self) -> OwnedSemaphorePermit {
+        self.of_node
+    }
 }
 
 impl NodeShares {
@@ -50,7 +57,7 @@ impl NodeShares {
         let of_node = self.take(certname).await?;
         let of_all = Arc::clone(&self.total).acquire_owned().await.ok()?;
         Some(NodeTurn {
-            _of_node: of_node,
+            of_node,
             _of_all: of_all,
         })
     }
@@ -94,9 +101,13 @@ impl NodeShares {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use axum::response::IntoResponse as _;
     use futures_util::FutureExt as _;
 
     use super::NodeShares;
+    use crate::defaults::{BUSY_RETRY_MAX, BUSY_RETRY_MIN};
 
     #[tokio::test]
     async fn a_node_waits_for_its_own_bodies_only() {
@@ -115,6 +126,37 @@ mod tests {
             shares.nodes.lock().unwrap().len(),
             1,
             "the others are forgotten"
+        );
+    }
+
+    #[tokio::test]
+    async fn one_node_does_not_take_the_turns_of_all() {
+        let shares = NodeShares::new(2).with_total(3);
+        let first = shares.take_turn("a").await.unwrap();
+        let _second = shares.take_turn("a").await.unwrap();
+        assert!(shares.take_turn("a").now_or_never().is_none());
+        let other = shares.take_turn("b").now_or_never().unwrap();
+        assert!(shares.take_turn("c").now_or_never().is_none());
+        // an answer that is still sent is a part of its node's share, and of no other's
+        let sending = first.into_share();
+        assert!(shares.take_turn("a").now_or_never().is_none());
+        assert!(shares.take_turn("c").now_or_never().is_some());
+        drop((sending, other));
+        assert!(shares.take_turn("a").now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_too_long_is_asked_to_retry() {
+        let shares = NodeShares::new(1);
+        let _taken = shares.take_turn("a").await.unwrap();
+        let failure = shares.turn_within("a", Duration::from_secs(1)).await;
+        let response = failure.unwrap_err().into_response();
+        assert_eq!(response.status(), 503);
+        let pause = response.headers()["retry-after"].to_str().unwrap();
+        let pause = Duration::from_secs(pause.parse().unwrap());
+        assert!(
+            pause >= BUSY_RETRY_MIN && pause <= BUSY_RETRY_MAX,
+            "{pause:?}"
         );
     }
 }

@@ -25,7 +25,7 @@ use crate::agent_catalogs::{AgentCatalogs, AgentIdentity};
 pub struct ServiceCatalogRequest {
     /// Certname of the service.
     pub service: String,
-    /// The node.
+    /// The node that the catalog is for.
     pub certname: Certname,
     pub environment: EnvironmentName,
     /// True to compile in the requested environment, also if the node groups assign another one.
@@ -63,7 +63,7 @@ impl AgentCatalogs {
         mut request: ServiceCatalogRequest,
     ) -> Result<ServiceCatalog, AgentCatalogError> {
         let catalogs = &self.inner.catalogs;
-        let (node, facts) = self.service_node(&mut request).await?;
+        let (node, facts) = Box::pin(self.service_node(&mut request)).await?;
         let assigned = node
             .group_environment()
             .filter(|_| !request.prefers_environment);
@@ -76,7 +76,7 @@ impl AgentCatalogs {
             });
         }
         if let Some(facts) = facts {
-            self.record_service_facts(&request, facts).await;
+            Box::pin(self.record_service_facts(&request, facts)).await;
         }
         let opened = catalogs.environment(&environment, None).await?;
         let origin = CompileOrigin {
@@ -87,10 +87,9 @@ impl AgentCatalogs {
         let write = |document: &mut CatalogDocument| document.to_json(DocumentForm::Texts);
         let node = node.without_reported_facts();
         let compiling = catalogs.compile_node(&node, opened, &origin, None, write);
-        let compiled = compiling.await?;
+        let compiled = Box::pin(compiling).await?;
         if request.persists_catalog {
-            self.forward_service_catalog(&request, &compiled.catalog)
-                .await;
+            Box::pin(self.forward_service_catalog(&request, &compiled.catalog)).await;
         }
         Ok(ServiceCatalog {
             environment,

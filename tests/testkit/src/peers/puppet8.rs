@@ -33,7 +33,8 @@ impl Puppet8 {
     }
 
     /// The words of the command `puppet`, which sees `directory`.
-    pub(super) fn puppet_command(&self, directory: &Path) -> Vec<OsString> {
+    #[must_use]
+    pub fn puppet_command(&self, directory: &Path) -> Vec<OsString> {
         let mut words = self.root.command(directory, "/usr/bin/ruby");
         words.push("/usr/bin/puppet".into());
         words

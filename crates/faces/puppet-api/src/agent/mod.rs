@@ -28,6 +28,7 @@ use environments::CodeReader;
 use crate::failure::{PuppetApiFailure, closed_route};
 use crate::front::PuppetserverFront;
 use crate::node_code::NodeCode;
+use crate::node_shares::NodeShares;
 use crate::peer::PuppetApiCaller;
 use crate::submitted_body::SubmissionReader;
 
@@ -48,13 +49,15 @@ struct AgentServerState {
     /// The puppetserver of other nodes, if it is behind this server.
     front: Option<PuppetserverFront>,
     bodies: SubmissionReader,
+    /// Turns of requests for files.
+    file_turns: NodeShares,
 }
 
 pub(crate) fn router(
     agents: AgentServer,
     code: NodeCode,
     front: Option<PuppetserverFront>,
-    bodies: SubmissionReader,
+    (bodies, file_turns): (SubmissionReader, NodeShares),
     has_rules: bool,
 ) -> Router {
     let of_services = match has_rules {
@@ -85,6 +88,7 @@ pub(crate) fn router(
             code,
             front,
             bodies,
+            file_turns,
         })
 }
 

@@ -18,6 +18,7 @@ use environments::{CodeFile, CodeReader, EnvironmentName, FileMount, Sha256};
 
 use super::catalog::catalog_failure;
 use super::{AgentServer, AgentServerState, identify};
+use crate::defaults::FILE_READ_WAIT;
 use crate::failure::PuppetApiFailure;
 use crate::files::{FoundFile, code_failure};
 use crate::peer::PuppetApiCaller;
@@ -34,6 +35,11 @@ pub(super) async fn get(
     headers: HeaderMap,
 ) -> Result<Response, PuppetApiFailure> {
     let certname = caller.require_certname()?;
+    // for hashing the file; sending it takes no thread
+    let _turn = server
+        .file_turns
+        .turn_within(certname, FILE_READ_WAIT)
+        .await?;
     let by_hash = path
         .strip_prefix(BY_HASH)
         .and_then(|rest| rest.strip_prefix('/'));

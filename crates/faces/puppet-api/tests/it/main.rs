@@ -9,6 +9,7 @@ mod authority;
 mod autosign;
 mod bootstrap;
 mod bucket;
+mod busy;
 mod code_listing;
 mod environment_listing;
 mod facts;

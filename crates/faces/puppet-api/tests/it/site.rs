@@ -8,6 +8,7 @@ use agent_catalogs::{AgentCatalogSettings, AgentCatalogSources, AgentCatalogs};
 use audit::{Audit, AuditConfig};
 use catalogs::{CatalogSettings, Catalogs, CompilerChoices};
 use classifier::Classifier;
+use compiler::ExportedResources;
 use environments::{BlobStore, CodeReader, EnvironmentDir, PinnedVersions};
 use file_bucket::{FileBucket, FileBucketConfig};
 use inventory::Inventory;
@@ -43,6 +44,10 @@ pub(crate) struct SiteOptions {
     pub(crate) choices: CompilerChoices,
     /// The puppetserver behind the server.
     pub(crate) puppetserver: Option<reqwest::Url>,
+    /// Exported resources of other nodes.
+    pub(crate) exports: Option<Arc<dyn ExportedResources>>,
+    /// Compilations that wait, with one that runs; absent: as many as by default.
+    pub(crate) waiting_max: Option<usize>,
 }
 
 impl Default for SiteOptions {
@@ -57,6 +62,8 @@ impl Default for SiteOptions {
             own_tls: None,
             choices: CompilerChoices::default(),
             puppetserver: None,
+            exports: None,
+            waiting_max: None,
         }
     }
 }
@@ -139,7 +146,16 @@ impl Site {
             base_modules: vec![dir.path().join("code/modules")],
             hiera_config: dir.path().join("code/hiera.yaml"),
             choices: options.choices,
+            exports: options.exports,
             ..CatalogSettings::default()
+        };
+        let settings = match options.waiting_max {
+            Some(waiting_max) => CatalogSettings {
+                concurrent_compiles: 1,
+                waiting_max,
+                ..settings
+            },
+            None => settings,
         };
         let catalogs = Catalogs::new(settings, Arc::clone(&code), classifier);
         let agents = match options.has_agents {
@@ -250,6 +266,35 @@ impl Site {
     pub(crate) fn node(&self, certname: &str) -> Client {
         let files = files(self.dir.path(), &self.ca, certname, false);
         self.connect(ClientTls::load(&files).unwrap())
+    }
+
+    /// The arguments for a `puppet agent` of the server with this name, whose files are below `home`.
+    pub(crate) fn agent_arguments(&self, certname: &str, home: &Path) -> Vec<String> {
+        let files = files(self.dir.path(), &self.ca, certname, false);
+        let ssl = home.join("ssl");
+        for (from, to) in [
+            (&files.cert, format!("certs/{certname}.pem")),
+            (&files.key, format!("private_keys/{certname}.pem")),
+            (&files.ca, "certs/ca.pem".to_owned()),
+            (files.crl.as_ref().unwrap(), "crl.pem".to_owned()),
+        ] {
+            let to = ssl.join(to);
+            std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+            std::fs::copy(from, to).unwrap();
+        }
+        let mut arguments = vec!["agent".to_owned()];
+        for (name, value) in [
+            ("server", "localhost".to_owned()),
+            ("serverport", self.address.port().to_string()),
+            ("certname", certname.to_owned()),
+            ("confdir", home.display().to_string()),
+            ("vardir", home.join("var").display().to_string()),
+            ("publicdir", home.join("public").display().to_string()),
+            ("ssldir", ssl.display().to_string()),
+        ] {
+            arguments.extend([format!("--{name}"), value]);
+        }
+        arguments
     }
 
     /// A holder of `pp_cli_auth`.

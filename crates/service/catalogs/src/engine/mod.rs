@@ -68,6 +68,8 @@ pub struct CatalogSettings {
     pub hiera_config: PathBuf,
     /// Compilations that run at the same time; at least one.
     pub concurrent_compiles: usize,
+    /// Compilations that wait for a slot; further ones are refused.
+    pub waiting_max: usize,
     /// Time of one compilation, without its time in the queue.
     pub time_max: Duration,
     /// Files of the server that code of environments cannot read.
@@ -106,6 +108,7 @@ impl Default for CatalogSettings {
             hiera_config: codedir.join("hiera.yaml"),
             codedir,
             concurrent_compiles: std::thread::available_parallelism().map_or(1, usize::from),
+            waiting_max: COMPILES_WAITING_MAX,
             time_max: COMPILE_TIME_MAX,
             hidden_paths: HiddenPaths::default(),
             ruby: None,
@@ -170,7 +173,7 @@ impl Catalogs {
     ) -> Self {
         let bounds = QueueBounds {
             slots: settings.concurrent_compiles.max(1),
-            waiting_max: COMPILES_WAITING_MAX,
+            waiting_max: settings.waiting_max,
             waiting_each_max: COMPILES_WAITING_EACH_MAX,
             waiting_of_caller_max: COMPILES_WAITING_OF_CALLER_MAX,
             waiting_bytes_max: FACTS_WAITING_BYTES_MAX,

@@ -9,10 +9,6 @@ use anyhow::Result;
 use self::steps::Steps;
 use crate::{bench, deny, layers, packages, puppet_modules, puppet8, puppetserver8, run, words};
 
-/// Number of test programs that run at the same time. Each runs as many tests at once as the
-/// machine has cores, so one is enough to use them.
-const LANES: usize = 1;
-
 const CLIPPY: &[&str] = &[
     "clippy",
     "--workspace",
@@ -78,9 +74,7 @@ fn all(options: &Options, steps: &mut Steps) -> Result<()> {
     };
     let executables = steps.run("build of the tests", || executables::build(excluded))?;
     let power_cuts = options.full.then_some(POWER_CUTS);
-    steps.run("tests", || {
-        tests_run::run_all(executables, LANES, power_cuts)
-    })?;
+    steps.run("tests", || tests_run::run_all(executables, power_cuts))?;
     steps.run("tests in documentation", || {
         let mut tests = run::cargo(&["test", "--workspace", "--locked", "--doc"]);
         tests.args(excluded.iter().flat_map(|name| ["--exclude", name]));

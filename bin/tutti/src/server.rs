@@ -338,6 +338,7 @@ impl ServerEngines {
             codedir: config.code.codedir.clone(),
             catalogs: self.api.catalogs.clone(),
             blobs: self.blobs.clone(),
+            mounts: config.puppet_api.mounts()?,
             ca: certificates.map(|it| it.service.clone()),
             run_reports: self.api.run_reports.clone(),
             agents: Some(agents),

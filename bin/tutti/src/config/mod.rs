@@ -226,6 +226,7 @@ impl Config {
         paths.extend(statuses.map(|it| &mut it.token_file));
         paths.extend(self.ca.dir.as_mut());
         paths.extend(self.puppet_api.auth_conf.as_mut());
+        paths.extend(self.puppet_api.fileserver_conf.as_mut());
         paths.extend(self.broker.authorization.as_mut());
         if let Some(tls) = &mut self.tls {
             paths.extend([&mut tls.cert, &mut tls.key, &mut tls.ca]);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use file_bucket::FileBucketConfig;
 use jobs::FileServer;
-use puppet_api::AuthorizationRules;
+use puppet_api::{AuthorizationRules, FileMounts};
 use serde::Deserialize;
 
 /// The longest time limit that the API accepts for a job too: 30 days.
@@ -61,6 +61,8 @@ pub(crate) struct PuppetApiSection {
     pub url: Option<String>,
     /// Rules for requests, in the form of puppetserver's `auth.conf`; Puppet's default rules if absent.
     pub auth_conf: Option<PathBuf>,
+    /// Further mounts of files, in the form of puppetserver's `fileserver.conf`; none if absent.
+    pub fileserver_conf: Option<PathBuf>,
 }
 
 /// Copies of files that agents replace (Puppet's filebucket).
@@ -172,6 +174,15 @@ impl PuppetApiSection {
         Ok(Some(rules?))
     }
 
+    /// Reads the further mounts of files.
+    pub(crate) fn mounts(&self) -> Result<FileMounts> {
+        let Some(path) = &self.fileserver_conf else {
+            return Ok(FileMounts::default());
+        };
+        let mounts = FileMounts::read(path);
+        mounts.with_context(|| format!("puppet_api.fileserver_conf: {}", path.display()))
+    }
+
     /// The address of task files that agents receive; `None`: it is not known, or no files are
     /// served. A stock agent uses only the server at port 8140 that its own configuration names.
     pub(crate) fn file_server(&self, certname: &str) -> Option<FileServer> {
@@ -270,6 +281,7 @@ impl Default for PuppetApiSection {
             listen: any_address(PUPPET_PORT),
             url: None,
             auth_conf: None,
+            fileserver_conf: None,
         }
     }
 }

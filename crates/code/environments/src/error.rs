@@ -118,6 +118,9 @@ pub enum CodeError {
         /// Mount that was searched.
         mount: FileMount,
     },
+    /// A directory that is served as a mount has no such file.
+    #[error("there is no such file in this mount")]
+    UnknownMountedFile,
     /// More files are below a path than the request permits.
     #[error("more than {files_max} files are below the requested path; request a part of it")]
     TooManyFiles {
@@ -172,6 +175,7 @@ impl CodeError {
                 | Self::UnknownTask { .. }
                 | Self::UnknownPlan { .. }
                 | Self::UnknownFile { .. }
+                | Self::UnknownMountedFile
         )
     }
 }

@@ -47,12 +47,19 @@ pub struct FileMetadata {
 }
 
 /// A request for the metadata of a file and of all below it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct FileTreeRequest<'a> {
     pub mount: FileMount,
     /// The module; `None` where [`FileMount::has_modules`] is false.
     pub module: Option<&'a str>,
-    /// Path below the module's directory of the mount; empty for that directory.
+    /// The path is below the module's directory of the mount.
+    pub tree: FileTreeOptions<'a>,
+}
+
+/// A file, and the part of what is below it.
+#[derive(Clone, Copy)]
+pub struct FileTreeOptions<'a> {
+    /// Path below a directory; empty for that directory.
     pub path: &'a str,
     pub links: LinkHandling,
     /// Levels of directories below the path: 0 for the file itself only, `None` for all.
@@ -63,12 +70,11 @@ pub struct FileTreeRequest<'a> {
     pub is_ignored: &'a dyn Fn(&str) -> bool,
 }
 
-impl fmt::Debug for FileTreeRequest<'_> {
+impl fmt::Debug for FileTreeOptions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileTreeRequest")
-            .field("mount", &self.mount)
-            .field("module", &self.module)
+        f.debug_struct("FileTreeOptions")
             .field("path", &self.path)
+            .field("links", &self.links)
             .finish_non_exhaustive()
     }
 }

@@ -28,10 +28,14 @@ pub use code::{
     CodeDirectoryEntry, CodeFile, CodeReader, CodeVersion, EnvironmentModule, EnvironmentTask,
     EvaluationSource, TaskSourceFile, TaskSummary,
 };
-pub use directory::{EnvironmentDir, environment_conf_setting};
+pub use directory::{
+    EnvironmentDir, MountedDirectory, MountedFileHashes, environment_conf_setting,
+};
 pub use environment_name::{EnvironmentName, EnvironmentNameError};
 pub use error::CodeError;
-pub use file_metadata::{FileMetadata, FileTreeRequest, LinkHandling, ServedFileKind};
+pub use file_metadata::{
+    FileMetadata, FileTreeOptions, FileTreeRequest, LinkHandling, ServedFileKind,
+};
 pub use mount::{FileMount, UnknownMount};
 pub use pinned_versions::{PinnedRun, PinnedVersions};
 pub use plan::{

@@ -122,7 +122,9 @@ pub(crate) fn code_error(error: CodeError) -> ApiFailure {
             ApiError::invalid("path", text).into()
         }
         CodeError::UnknownVersion { .. } => ApiError::new(kinds::UNKNOWN_VERSION, text).into(),
-        CodeError::UnknownFile { .. } => ApiError::new(kinds::NOT_FOUND, text).into(),
+        CodeError::UnknownFile { .. } | CodeError::UnknownMountedFile => {
+            ApiError::new(kinds::NOT_FOUND, text).into()
+        }
         CodeError::Io { path, source } if source.kind() == ErrorKind::PermissionDenied => {
             let problem = "the server may not read it; let the server's user read the code";
             let invalid =

@@ -161,3 +161,6 @@ pub const FILE_READS_OF_NODE: usize = 4;
 /// Time for which such a request waits for its turn: the metadata of all plugins take some 50 ms from the cache, so
 /// 1,000 agents have their turn within 2 s.
 pub const FILE_READ_WAIT: Duration = Duration::from_secs(30);
+
+/// Largest `fileserver.conf` in bytes: 500 mounts.
+pub const FILESERVER_CONF_BYTES: u64 = 64 * 1024;

@@ -9,21 +9,20 @@ use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use environments::{
-    CodeError, CodeVersion, EnvironmentName, FileMetadata, FileTreeRequest, LinkHandling,
-};
+use environments::{CodeError, EnvironmentName, FileMetadata, FileTreeOptions, LinkHandling};
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::bounded_body::held_body;
 use crate::defaults::{FILE_READ_WAIT, FILE_TREE_MAX};
 use crate::failure::PuppetApiFailure;
+use crate::file_mounts::FileMounts;
 use crate::files::code_failure;
 use crate::node_code::NodeCode;
 use crate::node_shares::NodeShares;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
-use crate::requested_file::RequestedFile;
+use crate::requested_file::{FileSource, RequestedFile};
 
 /// A parsed request.
 struct MetadataRequest {
@@ -41,16 +40,21 @@ struct MetadataRequest {
 #[derive(Debug, Clone)]
 struct MetadataServer {
     code: NodeCode,
+    mounts: FileMounts,
     turns: NodeShares,
 }
 
-pub(crate) fn router(code: NodeCode, turns: NodeShares) -> Router {
+pub(crate) fn router(code: NodeCode, mounts: FileMounts, turns: NodeShares) -> Router {
     Router::new()
         .route("/puppet/v3/file_metadata/{mount}/{*path}", get(single))
         .route("/puppet/v3/file_metadatas/{mount}/{*path}", get(tree))
         .route("/puppet/v3/file_metadatas/{mount}/", get(whole_mount))
         .route("/puppet/v3/file_metadatas/{mount}", get(whole_mount))
-        .with_state(MetadataServer { code, turns })
+        .with_state(MetadataServer {
+            code,
+            mounts,
+            turns,
+        })
 }
 
 async fn single(
@@ -62,7 +66,7 @@ async fn single(
     let certname = caller.require_certname()?;
     let request = MetadataRequest {
         depth_max: Some(0),
-        ..MetadataRequest::parse(&mount, &path, &params)?
+        ..MetadataRequest::parse(&mount, &path, (&server.mounts, certname), &params)?
     };
     let (found, share) = server.read(request, certname, false).await?;
     let found = found.into_iter().next();
@@ -86,7 +90,7 @@ async fn tree(
     params: QueryParams,
 ) -> Result<Response, PuppetApiFailure> {
     let certname = caller.require_certname()?;
-    let request = MetadataRequest::parse(&mount, &path, &params)?;
+    let request = MetadataRequest::parse(&mount, &path, (&server.mounts, certname), &params)?;
     let (found, share) = server.read(request, certname, true).await?;
     respond(&found, share)
 }
@@ -119,13 +123,18 @@ impl MetadataServer {
 }
 
 impl MetadataRequest {
-    fn parse(mount: &str, path: &str, params: &QueryParams) -> Result<Self, PuppetApiFailure> {
+    fn parse(
+        mount: &str,
+        path: &str,
+        mounts: (&FileMounts, &str),
+        params: &QueryParams,
+    ) -> Result<Self, PuppetApiFailure> {
         let checksum_type = params.get("checksum_type")?.unwrap_or("sha256");
         let checksum_type = checksum_type.parse();
         let recurses = !matches!(params.get("recurse")?, None | Some("false" | "0" | ""));
         Ok(Self {
             environment: params.environment()?,
-            file: RequestedFile::parse(mount, path)?,
+            file: RequestedFile::parse(mount, path, mounts)?,
             checksum_type: checksum_type.map_err(
                 |error: agent_catalogs::UnknownChecksumType| {
                     PuppetApiFailure::bad_request(error.to_string())
@@ -157,34 +166,32 @@ impl MetadataRequest {
     ) -> Result<Vec<MetadataDocument>, PuppetApiFailure> {
         let certname = certname.to_owned();
         let reading = tokio::task::spawn_blocking(move || {
-            let version = code.version(&certname, &self.environment);
-            let version = version.map_err(code_failure)?;
-            self.read_version(&*version, is_tree)
+            let source = self.file.source(&code, &certname, &self.environment);
+            let source = source.map_err(code_failure)?;
+            self.read_source(&source, is_tree)
         });
         reading
             .await
             .map_err(|panic| PuppetApiFailure::internal(&panic))?
     }
 
-    fn read_version(
+    fn read_source(
         &self,
-        version: &dyn CodeVersion,
+        source: &FileSource<'_>,
         is_tree: bool,
     ) -> Result<Vec<MetadataDocument>, PuppetApiFailure> {
-        let request = FileTreeRequest {
-            mount: self.file.mount,
-            module: self.file.module.as_deref(),
+        let options = FileTreeOptions {
             path: &self.file.path,
             links: self.links,
             depth_max: self.depth_max,
             files_max: self.files_max,
             is_ignored: &|name| self.ignored.contains(name),
         };
-        let files = version.file_tree(&request).map_err(tree_failure)?;
+        let files = source.tree(options).map_err(tree_failure)?;
         let top = files.first().map(|file| file.path.clone());
         let top = top.unwrap_or_default().to_string_lossy().into_owned();
         let documents = files.into_iter().map(|file| {
-            let document = self.document(version, &file)?;
+            let document = self.document(source, &file)?;
             Ok(match is_tree {
                 true => document.below(top.clone(), &file.relative_path),
                 false => document,
@@ -195,21 +202,17 @@ impl MetadataRequest {
 
     fn document(
         &self,
-        version: &dyn CodeVersion,
+        source: &FileSource<'_>,
         file: &FileMetadata,
     ) -> Result<MetadataDocument, PuppetApiFailure> {
-        let RequestedFile {
-            mount,
-            module,
-            path,
-        } = &self.file;
+        let path = &self.file.path;
         let path = match (path.is_empty(), file.relative_path.is_empty()) {
             (_, true) => path.clone(),
             (true, false) => file.relative_path.clone(),
             (false, false) => format!("{path}/{}", file.relative_path),
         };
         let open = || {
-            let opened = version.file(*mount, module.as_deref(), &path);
+            let opened = source.open(&path);
             opened.map(|it| it.content).map_err(std::io::Error::other)
         };
         let checksum = self.checksum_type.checksum(file, open);

@@ -21,6 +21,7 @@ use tokio_util::io::ReaderStream;
 
 use crate::defaults::{FILE_CHUNK_BYTES, FILE_READ_WAIT};
 use crate::failure::PuppetApiFailure;
+use crate::file_mounts::FileMounts;
 use crate::node_code::NodeCode;
 use crate::node_shares::NodeShares;
 use crate::peer::PuppetApiCaller;
@@ -31,6 +32,7 @@ use crate::requested_file::RequestedFile;
 struct PuppetFileServer {
     code: NodeCode,
     blobs: BlobStore,
+    mounts: FileMounts,
     turns: NodeShares,
 }
 
@@ -50,10 +52,20 @@ pub(crate) struct FoundFile {
     content: File,
 }
 
-pub(crate) fn router(code: NodeCode, blobs: BlobStore, turns: NodeShares) -> Router {
+pub(crate) fn router(
+    code: NodeCode,
+    blobs: BlobStore,
+    mounts: FileMounts,
+    turns: NodeShares,
+) -> Router {
     Router::new()
         .route("/puppet/v3/file_content/{mount}/{*path}", get(fetch))
-        .with_state(PuppetFileServer { code, blobs, turns })
+        .with_state(PuppetFileServer {
+            code,
+            blobs,
+            mounts,
+            turns,
+        })
 }
 
 async fn fetch(
@@ -64,7 +76,7 @@ async fn fetch(
     headers: HeaderMap,
 ) -> Result<Response, PuppetApiFailure> {
     let certname = caller.require_certname()?.to_owned();
-    let wanted = FileRequest::parse(&mount, &path, &params)?;
+    let wanted = FileRequest::parse(&mount, &path, (&files.mounts, &certname), &params)?;
     // for hashing the file; sending it takes no thread
     let _turn = files.turns.turn_within(&certname, FILE_READ_WAIT).await?;
     let found = tokio::task::spawn_blocking(move || files.find_content(&certname, &wanted))
@@ -74,8 +86,13 @@ async fn fetch(
 }
 
 impl FileRequest {
-    fn parse(mount: &str, path: &str, params: &QueryParams) -> Result<Self, PuppetApiFailure> {
-        let file = RequestedFile::parse(mount, path)?;
+    fn parse(
+        mount: &str,
+        path: &str,
+        mounts: (&FileMounts, &str),
+        params: &QueryParams,
+    ) -> Result<Self, PuppetApiFailure> {
+        let file = RequestedFile::parse(mount, path, mounts)?;
         if let Some(sha256) = params.get("sha256")? {
             let sha256 = sha256.parse().map_err(|_| {
                 PuppetApiFailure::bad_request("sha256 must be 64 hexadecimal digits")
@@ -108,12 +125,9 @@ impl PuppetFileServer {
                 Err(error) => Err(PuppetApiFailure::internal(&error)),
             },
             FileRequest::File { environment, file } => {
-                let version = self.code.version(certname, environment);
-                let version = version.map_err(code_failure)?;
-                let file = version
-                    .file(file.mount, file.module.as_deref(), &file.path)
-                    .map_err(code_failure)?;
-                Ok(file.into())
+                let source = file.source(&self.code, certname, environment);
+                let found = source.and_then(|source| source.open(&file.path));
+                Ok(found.map_err(code_failure)?.into())
             }
         }
     }

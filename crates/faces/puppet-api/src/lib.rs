@@ -37,6 +37,7 @@ mod environment_listing;
 mod facts_document;
 mod failure;
 mod file_metadata;
+mod file_mounts;
 mod files;
 mod front;
 mod node_code;
@@ -64,6 +65,7 @@ use submitted_body::SubmissionReader;
 pub use agent::AgentServer;
 pub use authorization::{AuthorizationRules, AuthorizationRulesError};
 pub use ca::{AutosignError, AutosignPolicy, CaService, CaWorkError, certificate_status};
+pub use file_mounts::{FileMounts, FileMountsError};
 pub use front::{PuppetserverFront, PuppetserverFrontError};
 
 /// State shared by the handlers.
@@ -77,6 +79,8 @@ pub struct PuppetApiState {
     pub catalogs: Catalogs,
     /// Runs in flight that are pinned to a version of the code.
     pub pinned_versions: environments::PinnedVersions,
+    /// Directories of a `fileserver.conf`.
+    pub mounts: FileMounts,
     /// Files of tasks in the state in which a job was created.
     pub blobs: environments::BlobStore,
     /// The certificate authority; `None` if this server is not one.
@@ -123,8 +127,12 @@ pub fn router(state: PuppetApiState) -> Router {
     let passes_ca = state.ca.is_none();
     let routes = Router::new()
         .merge(agents.unwrap_or_default())
-        .merge(file_metadata::router(code.clone(), file_turns.clone()))
-        .merge(files::router(code, state.blobs, file_turns))
+        .merge(file_metadata::router(
+            code.clone(),
+            state.mounts.clone(),
+            file_turns.clone(),
+        ))
+        .merge(files::router(code, state.blobs, state.mounts, file_turns))
         .merge(bucket::router(state.bucket))
         .merge(listing)
         .merge(ca)

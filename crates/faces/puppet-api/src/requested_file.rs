@@ -3,30 +3,68 @@
 //! Invariant: a path of a request is checked where it is resolved, in `environments`; here it is only
 //! split.
 
-use environments::{EnvironmentName, FileMount};
+use std::sync::Arc;
+
+use environments::{
+    CodeError, CodeFile, CodeVersion, EnvironmentName, FileMetadata, FileMount, FileTreeOptions,
+    FileTreeRequest, MountedDirectory,
+};
 
 use crate::failure::PuppetApiFailure;
+use crate::file_mounts::FileMounts;
+use crate::node_code::NodeCode;
 
 /// A file that a request names.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestedFile {
-    pub(crate) mount: FileMount,
-    /// The module; `None` where [`FileMount::has_modules`] is false.
-    pub(crate) module: Option<String>,
-    /// Path below the module's directory of the mount; may be empty.
+    mount: RequestedMount,
+    /// Path below the module's directory of the mount, or below the mounted directory; may be empty.
     pub(crate) path: String,
 }
 
+#[derive(Debug, Clone)]
+enum RequestedMount {
+    /// Files of an environment.
+    Code {
+        mount: FileMount,
+        /// The module; `None` where [`FileMount::has_modules`] is false.
+        module: Option<String>,
+    },
+    /// A directory of `fileserver.conf`.
+    Directory(MountedDirectory),
+}
+
+/// The files among which a requested one is.
+#[derive(Debug)]
+pub(crate) struct FileSource<'r> {
+    mount: &'r RequestedMount,
+    /// The version of the environment; `None` for a mounted directory.
+    version: Option<Arc<dyn CodeVersion>>,
+}
+
 impl RequestedFile {
-    pub(crate) fn parse(mount: &str, path: &str) -> Result<Self, PuppetApiFailure> {
+    /// Splits a path; `certname` is the node that requests it.
+    pub(crate) fn parse(
+        mount: &str,
+        path: &str,
+        (mounts, certname): (&FileMounts, &str),
+    ) -> Result<Self, PuppetApiFailure> {
+        let path = path.trim_end_matches('/');
+        if let Some(directory) = mounts.directory(mount, certname) {
+            return Ok(Self {
+                mount: RequestedMount::Directory(directory),
+                path: path.to_owned(),
+            });
+        }
         let mount: FileMount = mount.parse().map_err(|error: environments::UnknownMount| {
             PuppetApiFailure::not_found(error.to_string())
         })?;
-        let path = path.trim_end_matches('/');
         if !mount.has_modules() {
             return Ok(Self {
-                mount,
-                module: None,
+                mount: RequestedMount::Code {
+                    mount,
+                    module: None,
+                },
                 path: path.to_owned(),
             });
         }
@@ -37,10 +75,60 @@ impl RequestedFile {
             ));
         }
         Ok(Self {
-            mount,
-            module: Some(module.to_owned()),
+            mount: RequestedMount::Code {
+                mount,
+                module: Some(module.to_owned()),
+            },
             path: path.to_owned(),
         })
+    }
+
+    /// The files of the node's version of the environment, or of the mounted directory. Blocks on the disk.
+    pub(crate) fn source(
+        &self,
+        code: &NodeCode,
+        certname: &str,
+        environment: &EnvironmentName,
+    ) -> Result<FileSource<'_>, CodeError> {
+        Ok(FileSource {
+            mount: &self.mount,
+            version: match &self.mount {
+                RequestedMount::Code { .. } => Some(code.version(certname, environment)?),
+                RequestedMount::Directory(_) => None,
+            },
+        })
+    }
+}
+
+impl FileSource<'_> {
+    /// A file at a path that is as [`RequestedFile::path`].
+    pub(crate) fn open(&self, path: &str) -> Result<CodeFile, CodeError> {
+        match (self.mount, &self.version) {
+            (RequestedMount::Code { mount, module }, Some(version)) => {
+                version.file(*mount, module.as_deref(), path)
+            }
+            (RequestedMount::Directory(directory), _) => directory.file(path),
+            (RequestedMount::Code { mount, .. }, None) => {
+                Err(CodeError::UnknownFile { mount: *mount })
+            }
+        }
+    }
+
+    /// A file and those below it.
+    pub(crate) fn tree(&self, tree: FileTreeOptions<'_>) -> Result<Vec<FileMetadata>, CodeError> {
+        match (self.mount, &self.version) {
+            (RequestedMount::Code { mount, module }, Some(version)) => {
+                version.file_tree(&FileTreeRequest {
+                    mount: *mount,
+                    module: module.as_deref(),
+                    tree,
+                })
+            }
+            (RequestedMount::Directory(directory), _) => directory.file_tree(tree),
+            (RequestedMount::Code { mount, .. }, None) => {
+                Err(CodeError::UnknownFile { mount: *mount })
+            }
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use std::io;
 
 use compiler::{CatalogDocument, FileResource, StaticFiles};
 use environments::{
-    CodeVersion, FileMetadata, FileMount, FileTreeRequest, LinkHandling, ServedFileKind, Sha256,
+    CodeVersion, FileMetadata, FileMount, FileTreeOptions, FileTreeRequest, LinkHandling,
+    ServedFileKind, Sha256,
 };
 use pcore::Value;
 use serde::{Deserialize, Serialize};
@@ -154,11 +155,13 @@ impl FileInliner<'_> {
         let request = FileTreeRequest {
             mount: FileMount::Modules,
             module: Some(source.module),
-            path: source.path,
-            links,
-            depth_max,
-            files_max: STATIC_FILES_MAX,
-            is_ignored: &|name| ignored.contains(name),
+            tree: FileTreeOptions {
+                path: source.path,
+                links,
+                depth_max,
+                files_max: STATIC_FILES_MAX,
+                is_ignored: &|name| ignored.contains(name),
+            },
         };
         let files = match self.version.file_tree(&request) {
             Ok(files) => files,

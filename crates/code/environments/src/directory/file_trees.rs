@@ -10,16 +10,23 @@ use std::path::{Path, PathBuf};
 
 use super::contained_open::{self, PermittedFileKind};
 use super::modules::{ModuleDirectory, check_relative};
+use super::mounted_directory::MountedDirectory;
 use super::{DirectoryVersion, is_absent, list_names};
 use crate::defaults::DIRECTORY_DEPTH;
-use crate::{CodeError, FileMetadata, FileTreeRequest, LinkHandling, ServedFileKind};
+use crate::file_hashes::FileHashCache;
+use crate::{
+    CodeError, FileMetadata, FileTreeOptions, FileTreeRequest, LinkHandling, ServedFileKind,
+};
 
 /// Permission bits of a file's mode.
 const PERMISSION_BITS: u32 = 0o7777;
 
 /// A tree that is being read: files by their relative path, parents before children.
 struct FileTree<'r> {
-    request: FileTreeRequest<'r>,
+    options: FileTreeOptions<'r>,
+    /// Directory in each module; empty for the module's own.
+    base: &'static str,
+    hashes: &'r FileHashCache,
     files: BTreeMap<String, FileMetadata>,
 }
 
@@ -29,17 +36,11 @@ impl DirectoryVersion {
         &self,
         request: &FileTreeRequest<'_>,
     ) -> Result<Vec<FileMetadata>, CodeError> {
-        if !request.path.is_empty() {
-            check_relative(request.path).map_err(|problem| CodeError::InvalidPath { problem })?;
-        }
-        let mut tree = FileTree {
-            request: *request,
-            files: BTreeMap::new(),
-        };
+        let mut tree = FileTree::new(request.tree, request.mount.directory(), &self.hashes)?;
         for module in self.modules_of(request)? {
-            tree.add(self, &module, "", 0)?;
+            tree.add(&module, "", 0)?;
         }
-        let is_whole_mount = !request.mount.has_modules() && request.path.is_empty();
+        let is_whole_mount = !request.mount.has_modules() && request.tree.path.is_empty();
         if tree.files.is_empty() && is_whole_mount {
             // agents take an absent mount for an error, and would keep files that are gone
             let metadata = fs::metadata(&self.directory);
@@ -70,34 +71,48 @@ impl DirectoryVersion {
     }
 }
 
-impl FileTree<'_> {
+impl<'r> FileTree<'r> {
+    fn new(
+        options: FileTreeOptions<'r>,
+        base: &'static str,
+        hashes: &'r FileHashCache,
+    ) -> Result<Self, CodeError> {
+        if !options.path.is_empty() {
+            check_relative(options.path).map_err(|problem| CodeError::InvalidPath { problem })?;
+        }
+        Ok(Self {
+            options,
+            base,
+            hashes,
+            files: BTreeMap::new(),
+        })
+    }
+
     /// Adds a file of a module, unless an earlier module has one of the same path, and all below it.
     fn add(
         &mut self,
-        version: &DirectoryVersion,
         module: &ModuleDirectory,
         relative: &str,
         depth: usize,
     ) -> Result<(), CodeError> {
-        let below_mount = join(self.request.path, relative);
-        let path = module.directory.join(self.request.mount.directory());
-        let path = match below_mount.is_empty() {
-            true => path,
-            false => path.join(&below_mount),
+        let below = join(self.base, &join(self.options.path, relative));
+        let path = match below.is_empty() {
+            true => module.directory.clone(),
+            false => module.directory.join(&below),
         };
-        let Some(found) = self.describe(version, module, relative, path)? else {
+        let Some(found) = self.describe(module, relative, path)? else {
             return Ok(());
         };
         let is_directory = found.kind == ServedFileKind::Directory;
         let directory = found.path.clone();
         let known = self.files.entry(relative.to_owned()).or_insert(found);
         let merges = known.kind == ServedFileKind::Directory;
-        if self.files.len() > self.request.files_max {
+        if self.files.len() > self.options.files_max {
             return Err(CodeError::TooManyFiles {
-                files_max: self.request.files_max,
+                files_max: self.options.files_max,
             });
         }
-        let is_deepest = self.request.depth_max.is_some_and(|max| depth >= max);
+        let is_deepest = self.options.depth_max.is_some_and(|max| depth >= max);
         if !is_directory || !merges || is_deepest {
             return Ok(());
         }
@@ -106,8 +121,8 @@ impl FileTree<'_> {
             return Err(CodeError::refuse(directory, problem));
         }
         for name in list_names(&directory)? {
-            if !(self.request.is_ignored)(&name) {
-                self.add(version, module, &join(relative, &name), depth + 1)?;
+            if !(self.options.is_ignored)(&name) {
+                self.add(module, &join(relative, &name), depth + 1)?;
             }
         }
         Ok(())
@@ -115,12 +130,13 @@ impl FileTree<'_> {
 
     fn describe(
         &self,
-        version: &DirectoryVersion,
         module: &ModuleDirectory,
         relative: &str,
         path: PathBuf,
     ) -> Result<Option<FileMetadata>, CodeError> {
-        if self.request.links == LinkHandling::Manage
+        // a mounted directory itself may be a link
+        if self.options.links == LinkHandling::Manage
+            && path != module.directory
             && let Some(link) = describe_link(module, relative, &path)?
         {
             return Ok(Some(link));
@@ -141,7 +157,7 @@ impl FileTree<'_> {
         let kind = match kind {
             PermittedFileKind::Directory => ServedFileKind::Directory,
             PermittedFileKind::File => {
-                let hashed = version.hashes.hash_file(&path, &mut file)?;
+                let hashed = self.hashes.hash_file(&path, &mut file)?;
                 ServedFileKind::File {
                     sha256: hashed.sha256,
                     size_bytes: hashed.size_bytes,
@@ -149,6 +165,21 @@ impl FileTree<'_> {
             }
         };
         Ok(Some(metadata_of(relative, path, &metadata, kind)))
+    }
+}
+
+impl MountedDirectory {
+    /// A file and those below it.
+    ///
+    /// # Errors
+    /// There is no such file, there are too many, or one cannot be read.
+    pub fn file_tree(&self, options: FileTreeOptions<'_>) -> Result<Vec<FileMetadata>, CodeError> {
+        let mut tree = FileTree::new(options, "", &self.hashes)?;
+        tree.add(&self.root, "", 0)?;
+        match tree.files.is_empty() {
+            true => Err(CodeError::UnknownMountedFile),
+            false => Ok(tree.files.into_values().collect()),
+        }
     }
 }
 

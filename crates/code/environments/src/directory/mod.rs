@@ -9,6 +9,7 @@ mod contained_open;
 mod environment_conf;
 mod file_trees;
 mod modules;
+mod mounted_directory;
 mod plans;
 mod sources;
 mod supporting_files;
@@ -25,6 +26,7 @@ use pxp::task::TaskName;
 
 pub use self::environment_conf::environment_conf_setting;
 use self::modules::ModulepathDirectories;
+pub use self::mounted_directory::{MountedDirectory, MountedFileHashes};
 use self::type_aliases::TypeAliases;
 use crate::file_hashes::FileHashCache;
 use crate::{

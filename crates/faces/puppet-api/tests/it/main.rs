@@ -15,6 +15,7 @@ mod environment_listing;
 mod facts;
 mod files;
 mod front;
+mod mounts;
 mod reports;
 mod service_catalog;
 mod site;

@@ -18,7 +18,8 @@ use pki::{
     PrivilegedNames, ServerTls, TlsFiles,
 };
 use puppet_api::{
-    AgentServer, AuthorizationRules, AutosignPolicy, CaService, PuppetApiState, PuppetserverFront,
+    AgentServer, AuthorizationRules, AutosignPolicy, CaService, FileMounts, PuppetApiState,
+    PuppetserverFront,
 };
 use reqwest::{Method, Response, StatusCode};
 use run_reports::{RunReports, RunReportsConfig};
@@ -46,6 +47,8 @@ pub(crate) struct SiteOptions {
     pub(crate) puppetserver: Option<reqwest::Url>,
     /// Exported resources of other nodes.
     pub(crate) exports: Option<Arc<dyn ExportedResources>>,
+    /// True for the mounts `shared` and `own`, in directories of these names.
+    pub(crate) fileserver_conf: bool,
     /// Compilations that wait, with one that runs; absent: as many as by default.
     pub(crate) waiting_max: Option<usize>,
 }
@@ -63,6 +66,7 @@ impl Default for SiteOptions {
             choices: CompilerChoices::default(),
             puppetserver: None,
             exports: None,
+            fileserver_conf: false,
             waiting_max: None,
         }
     }
@@ -188,6 +192,17 @@ impl Site {
             std::fs::write(&file, text).unwrap();
             AuthorizationRules::read(&file).unwrap()
         });
+        let mounts = match options.fileserver_conf {
+            true => {
+                let conf = dir.path().join("fileserver.conf");
+                let (shared, own) = (dir.path().join("shared"), dir.path().join("own"));
+                let (shared, own) = (shared.display(), own.display());
+                let text = format!("[shared]\n  path {shared}\n[own]\n  path {own}/%H\n");
+                std::fs::write(&conf, text).unwrap();
+                FileMounts::read(&conf).unwrap()
+            }
+            false => FileMounts::default(),
+        };
         let pinned = PinnedVersions::default();
         let state = PuppetApiState {
             run_reports: run_reports.clone(),
@@ -196,6 +211,7 @@ impl Site {
             catalogs: catalogs.clone(),
             pinned_versions: pinned.clone(),
             blobs: blobs.clone(),
+            mounts,
             ca: options.has_ca.then_some(service),
             agents,
             bucket: bucket.clone(),

@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::http::Request;
 use environments::{EnvironmentDir, PinnedVersions};
 use futures_util::stream;
-use puppet_api::{AutosignPolicy, CaService, PuppetApiState};
+use puppet_api::{AutosignPolicy, CaService, FileMounts, PuppetApiState};
 use tower::ServiceExt as _;
 
 use crate::site::Site;
@@ -20,6 +20,7 @@ async fn a_body_that_never_arrives_is_given_up_on_every_route() {
         codedir: site.dir.path().join("code"),
         catalogs: site.catalogs.clone(),
         blobs: site.blobs.clone(),
+        mounts: FileMounts::default(),
         run_reports: site.run_reports.clone(),
         ca: Some(CaService::new(site.ca.clone(), AutosignPolicy::Off, site.audit.clone()).unwrap()),
         agents: None,

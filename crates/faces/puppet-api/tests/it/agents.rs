@@ -401,3 +401,46 @@ async fn a_node_learns_whether_its_last_catalog_is_current() {
     let answer = check(&node, "web1", question(uuid)).await;
     assert_eq!(reason(answer), "another version of the code is live");
 }
+
+#[tokio::test]
+async fn bytes_that_are_no_text_reach_agents_as_puppetserver_writes_them() {
+    let site = Site::with_agents().await;
+    fs::write(site.module_file("files/bytes"), b"a\xffb\xc3\xa9").unwrap();
+    manifest(&site, "file { '/x': content => binary_file('demo/bytes') }");
+    let node = site.node("web1");
+    for (accepted, media_type, expected) in [
+        (
+            "application/vnd.puppet.rich+json, application/json, text/pson",
+            "application/vnd.puppet.rich+json",
+            json!({"__ptype": "Binary", "__pvalue": "Yf9iw6k="}),
+        ),
+        (
+            "application/json, text/pson",
+            "application/json",
+            json!("Yf9iw6k="),
+        ),
+        ("text/pson", "text/pson", json!("Yf9iw6k=")),
+    ] {
+        let request = node
+            .request(
+                Method::POST,
+                "/puppet/v3/catalog/web1?environment=production",
+            )
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("accept", accepted)
+            .body(form("production", &facts_of("web1")));
+        let response = request.send().await.unwrap();
+        assert_eq!(response.headers()["content-type"], media_type, "{accepted}");
+        let catalog: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
+        let resources = catalog["resources"].as_array().unwrap();
+        let file = resources.iter().find(|it| it["type"] == "File").unwrap();
+        assert_eq!(file["parameters"]["content"], expected, "{accepted}");
+    }
+    manifest(&site, "notify { file('demo/bytes'): }");
+    let (status, body) = post(&node, "web1", form("production", &facts_of("web1"))).await;
+    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(
+        body.contains("is not UTF-8: read it with binary_file"),
+        "{body}"
+    );
+}

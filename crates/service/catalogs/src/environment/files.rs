@@ -10,7 +10,7 @@ use lookup::{DirectoryEntry, FileIdentity, HostError, LookupFiles};
 use ruby_workers::HiddenPaths;
 use zeroize::Zeroizing;
 
-use super::text_file::{EnvironmentReadError, read_unless_hidden};
+use super::text_file::{EnvironmentReadError, read_bytes_unless_hidden, read_unless_hidden};
 use super::{EnvironmentOnDisk, OutsideFiles};
 
 const NANOSECONDS: i128 = 1_000_000_000;
@@ -44,14 +44,29 @@ impl EnvironmentFiles {
 
     /// Reads a text file that code or a setting of the environment names.
     pub(super) fn read_text(&self, path: &Path) -> Result<String, EnvironmentReadError> {
-        let text = read_unless_hidden(path, |real| {
-            self.outside_files.note(real);
-            self.hides(real)
-        });
-        if text.is_err() {
+        self.noting_read(path, read_unless_hidden(path, |real| self.note_hides(real)))
+    }
+
+    fn read_bytes(&self, path: &Path) -> Result<Vec<u8>, EnvironmentReadError> {
+        let read = read_bytes_unless_hidden(path, |real| self.note_hides(real));
+        self.noting_read(path, read)
+    }
+
+    /// Notes a path that could not be read.
+    fn noting_read<T>(
+        &self,
+        path: &Path,
+        read: Result<T, EnvironmentReadError>,
+    ) -> Result<T, EnvironmentReadError> {
+        if read.is_err() {
             self.outside_files.note(path);
         }
-        text
+        read
+    }
+
+    fn note_hides(&self, real: &Path) -> bool {
+        self.outside_files.note(real);
+        self.hides(real)
     }
 
     fn hides(&self, real: &Path) -> bool {
@@ -149,10 +164,10 @@ impl CodeSource for EnvironmentFiles {
         let Some(path) = root.map(|root| root.join(path)) else {
             return Ok(None);
         };
-        match self.read_text(&path) {
-            Ok(text) => Ok(Some(SourceFile {
+        match self.read_bytes(&path) {
+            Ok(bytes) => Ok(Some(SourceFile {
                 path: path.to_string_lossy().into(),
-                bytes: text.into_bytes().into(),
+                bytes: bytes.into(),
             })),
             Err(EnvironmentReadError::Io { source, .. }) if is_absence(source.kind()) => Ok(None),
             Err(failure) => Err(failure.into()),

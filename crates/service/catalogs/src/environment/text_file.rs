@@ -55,11 +55,27 @@ pub(super) fn read_unless_hidden(
     path: &Path,
     is_hidden: impl FnOnce(&Path) -> bool,
 ) -> Result<String, EnvironmentReadError> {
+    let bytes = read_bytes_unless_hidden(path, is_hidden)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let text = format!("it is not UTF-8 from byte {valid} on");
+        EnvironmentReadError::Io {
+            path: path.to_owned(),
+            source: std::io::Error::new(ErrorKind::InvalidData, text),
+        }
+    })
+}
+
+/// The same for a file that need not be a text.
+pub(super) fn read_bytes_unless_hidden(
+    path: &Path,
+    is_hidden: impl FnOnce(&Path) -> bool,
+) -> Result<Vec<u8>, EnvironmentReadError> {
     let fail = |source| EnvironmentReadError::Io {
         path: path.to_owned(),
         source,
     };
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(fail)?;
     // the path of the open file, because links may change between a check and the opening
     let real = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(fail)?;
@@ -68,18 +84,18 @@ pub(super) fn read_unless_hidden(
         return Err(EnvironmentReadError::Hidden { path });
     }
     file.take(FILE_BYTES_MAX + 1)
-        .read_to_string(&mut text)
+        .read_to_end(&mut bytes)
         .map_err(fail)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
+    if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(EnvironmentReadError::TooLarge {
             path: path.to_owned(),
             max: FILE_BYTES_MAX,
         });
     }
-    Ok(text)
+    Ok(bytes)
 }
 
-/// The same; `None` if there is no such file.
+/// A text file up to the size limit; `None` if there is no such file.
 pub(super) fn read_if_exists(path: &Path) -> Result<Option<String>, EnvironmentReadError> {
     match read_limited(path) {
         Ok(text) => Ok(Some(text)),

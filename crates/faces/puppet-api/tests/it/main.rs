@@ -11,6 +11,7 @@ mod bootstrap;
 mod bucket;
 mod busy;
 mod code_listing;
+mod enrollment;
 mod environment_listing;
 mod facts;
 mod files;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! HEAD   tells whether the caller stored the file, under this path
-//! GET    its content
+//! GET    its content, or with diff_with=HASH its difference from another one
 //! PUT    stores it
 //! ```
 //!
@@ -81,15 +81,21 @@ async fn fetch(
     caller: PuppetApiCaller,
     params: QueryParams,
 ) -> Result<Response, PuppetApiFailure> {
+    let other = params.get("diff_with")?.map(|sum| {
+        let algorithm = key.split('/').next().unwrap_or_default();
+        format!("{algorithm}/{sum}")
+    });
     let (certname, key) = identify(&caller, &key)?;
-    for unknown in ["diff_with", "list_all"] {
-        if params.get(unknown)?.is_some() {
-            return Err(PuppetApiFailure::bad_request(format!(
-                "the parameter {unknown} is not supported; get the files and compare them there"
-            )));
-        }
+    if params.get("list_all")?.is_some() {
+        return Err(PuppetApiFailure::bad_request(
+            "the parameter list_all is not supported: request the files by their sums",
+        ));
     }
     let turn = server.take_turn(&certname).await?;
+    if let Some(other) = other {
+        let (_, other) = identify(&caller, &other)?;
+        return compare(server, certname, (key, other), turn).await;
+    }
     let (bucket, wanted) = (server.bucket, key.clone());
     let opening = tokio::task::spawn_blocking(move || bucket.open(&certname, &wanted));
     let opened = opening
@@ -110,6 +116,28 @@ async fn fetch(
         (header::CONTENT_LENGTH, file.bytes.to_string()),
     ];
     Ok((headers, Body::from_stream(chunks)).into_response())
+}
+
+/// The difference of two files, in the form of `diff -u`.
+async fn compare(
+    server: BucketServer,
+    certname: Certname,
+    (old, new): (BucketKey, BucketKey),
+    turn: NodeTurn,
+) -> Result<Response, PuppetApiFailure> {
+    let missing = PuppetApiFailure::not_found(format!(
+        "Could not find file_bucket_file {old} and {new} of {certname}"
+    ));
+    let comparing = tokio::task::spawn_blocking(move || {
+        let _held = turn;
+        server.bucket.diff(&certname, &old, &new)
+    });
+    let compared = comparing
+        .await
+        .map_err(|panic| PuppetApiFailure::internal(&panic))?;
+    let text = compared.map_err(bucket_failure)?.ok_or(missing)?;
+    let headers = [(header::CONTENT_TYPE, "application/octet-stream")];
+    Ok((headers, text).into_response())
 }
 
 async fn store(
@@ -151,6 +179,7 @@ async fn store(
 fn bucket_failure(error: FileBucketError) -> PuppetApiFailure {
     match &error {
         FileBucketError::TooLarge => PuppetApiFailure::payload_too_large(error.to_string()),
+        FileBucketError::TooLargeToCompare => PuppetApiFailure::bad_request(error.to_string()),
         FileBucketError::Mismatch { .. } => PuppetApiFailure::bad_request(error.to_string()),
         FileBucketError::Source(source) => {
             PuppetApiFailure::bad_request(format!("{error}: {source}"))

@@ -4,6 +4,7 @@
 //! ```text
 //! POST /puppet/v3/catalog/{certname}                 module [agent]
 //! GET  /puppet/v3/node/{certname}                    module [agent]
+//! POST /puppet/v4/catalog                            module [agent]
 //! GET  /puppet/v3/static_file_content/{*path}        module [agent]
 //! GET  /puppet/v3/file_content/{mount}/{*path}       module [files]
 //! GET  /puppet/v3/file_metadata(s)/{mount}/{*path}   module [file_metadata]

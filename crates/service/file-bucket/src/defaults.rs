@@ -35,3 +35,10 @@ pub const PRUNE_ENTRIES: usize = 100_000;
 
 /// Size of the pieces in which a file is received.
 pub const COPY_BYTES: usize = 64 * 1024;
+
+/// Largest file that is compared with another one, in bytes. Configuration files have some ten KB.
+pub const DIFF_BYTES: u64 = 1 << 20;
+
+/// Time after which a comparison is no longer the shortest: that of two files of [`DIFF_BYTES`] without an equal
+/// line would take minutes.
+pub const DIFF_TIME: Duration = Duration::from_secs(1);

@@ -3,13 +3,18 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::defaults::FILE_BYTES;
+use crate::defaults::{DIFF_BYTES, FILE_BYTES};
 
 /// Reason that a file cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileBucketError {
     #[error("the file has more than {} MiB", FILE_BYTES >> 20)]
     TooLarge,
+    #[error(
+        "files of more than {} MiB are not compared on the server; get them and compare them on the node",
+        DIFF_BYTES >> 20
+    )]
+    TooLargeToCompare,
     #[error("the file has not the checksum {key}; it was changed while it was sent")]
     Mismatch {
         /// The key of the request.

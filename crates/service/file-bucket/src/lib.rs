@@ -14,6 +14,7 @@
 
 mod bucket;
 pub mod defaults;
+mod diff;
 mod error;
 mod key;
 mod pruning;

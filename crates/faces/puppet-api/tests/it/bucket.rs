@@ -127,3 +127,91 @@ async fn a_file_that_is_too_large_is_refused_before_it_is_sent() {
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
 }
+
+#[tokio::test]
+async fn two_files_of_the_caller_are_compared() {
+    let site = Site::start().await;
+    let node = site.node("web1");
+    let stored = async |client: &Client, content: &str| {
+        let sum = sha256(content);
+        assert_eq!(
+            put(client, &format!("sha256/{sum}"), content.to_owned()).await,
+            StatusCode::OK
+        );
+        sum
+    };
+    let old = stored(&node, "a\nb\nc\nd\ne\nf\ng\nh\ni\n").await;
+    let new = stored(&node, "a\nb\nX\nd\ne\nf\ng\nh\ni\nj").await;
+    let diff = async |client: &Client, old: &str, new: &str| {
+        client
+            .get(&format!(
+                "/puppet/v3/file_bucket_file/sha256/{old}?diff_with={new}"
+            ))
+            .await
+    };
+    let (status, body) = diff(&node, &old, &new).await;
+    let expected = format!(
+        "--- {{sha256}}{old}\n+++ {{sha256}}{new}\n@@ -1,9 +1,10 @@\n a\n b\n-c\n+X\n d\n e\n f\n g\n h\n i\n+j\n\\ No \
+         newline at end of file\n"
+    );
+    assert_eq!((status, body), (StatusCode::OK, expected));
+    assert_eq!(
+        diff(&node, &old, &old).await,
+        (StatusCode::OK, String::new())
+    );
+    let binary = stored(&node, "a\0b").await;
+    assert!(
+        diff(&node, &old, &binary)
+            .await
+            .1
+            .starts_with("Binary files")
+    );
+    let large = stored(&node, &"x".repeat((1 << 20) + 1)).await;
+    let (status, body) = diff(&node, &old, &large).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(body.contains("compare them on the node"), "{body}");
+    // nothing of others
+    let other = site.node("web2");
+    let own = stored(&other, "own\n").await;
+    for (old, new) in [(&old, &own), (&own, &old), (&old, &new)] {
+        assert_eq!(diff(&other, old, new).await.0, StatusCode::NOT_FOUND);
+    }
+    for hostile in ["", "..%2F..%2Fx", "zz", "%00"] {
+        let (status, _) = diff(&node, &old, hostile).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{hostile}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn puppet_shows_the_difference_of_two_files() {
+    let site = Site::start().await;
+    let node = site.node("web1");
+    let (old, new) = (sha256("old\n"), sha256("new\n"));
+    for (sum, text) in [(&old, "old\n"), (&new, "new\n")] {
+        assert_eq!(
+            put(&node, &format!("sha256/{sum}"), text).await,
+            StatusCode::OK
+        );
+    }
+    let home = tempfile::tempdir().unwrap();
+    let arguments = site.agent_arguments("web1", home.path());
+    let mut puppet = std::process::Command::new("puppet");
+    puppet.args(["filebucket", "diff", &old, &new, "--remote"]);
+    puppet.args(&arguments[1..]);
+    let Ok(ran) = tokio::task::block_in_place(|| puppet.output()) else {
+        eprintln!("SKIPPED: puppet is not installed");
+        return;
+    };
+    let printed = String::from_utf8_lossy(&ran.stdout);
+    assert!(
+        printed.contains("-old\n+new\n"),
+        "{printed} {}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+}
+
+fn sha256(text: &str) -> String {
+    use sha2::Digest as _;
+    let digest = sha2::Sha256::digest(text.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -28,6 +28,7 @@ async fn catalogs_are_those_of(release: PuppetserverRelease, version: &str) {
     let reported = site.version().await;
     eprintln!("puppetserver {reported}");
     assert!(reported.starts_with(version), "{reported}");
+    site.classes_are_equal().await;
     all_nodes_are_equal(&site);
     errors_are_equal(&site);
     differences_are_grouped(&site);

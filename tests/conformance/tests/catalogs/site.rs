@@ -4,8 +4,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
+use catalogs::{CatalogSettings, Catalogs};
+use classifier::Classifier;
+use environments::EnvironmentDir;
+use pki::{ClientTls, TlsFiles};
 use serde_json::json;
+use store::{Store, StoreConfig};
 use testkit::installation::{Installation, Programs};
 use testkit::peers::{Puppetserver, PuppetserverOptions, PuppetserverRelease};
 
@@ -15,7 +21,7 @@ const SHADOW: &str = "shadow.test";
 const CHANGED_DATA: &str = "data/node/node7.yaml";
 
 /// The environment, by path.
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 11] = [
     ("manifests/site.pp", include_str!("code/site.pp")),
     ("hiera.yaml", include_str!("code/hiera.yaml")),
     ("data/common.yaml", include_str!("code/common.yaml")),
@@ -32,6 +38,18 @@ const FILES: [(&str, &str); 8] = [
     (
         "modules/web/templates/vhost.epp",
         include_str!("code/vhost.epp"),
+    ),
+    (
+        "modules/listed/manifests/init.pp",
+        include_str!("code/listed.pp"),
+    ),
+    (
+        "modules/listed/manifests/defect.pp",
+        "class listed::defect( { \n",
+    ),
+    (
+        "modules/listed/lib/puppet/transport/schema/device.rb",
+        include_str!("code/device.rb"),
     ),
 ];
 
@@ -96,6 +114,45 @@ impl ShadowSite {
         let hiera = "base::motd: \"other\\n\"\nbase::packages: [zsh]\n";
         write(&changed.join(CHANGED_DATA), hiera);
         changed
+    }
+
+    /// Compares the classes of the code, and its settings, as both list them.
+    pub(crate) async fn classes_are_equal(&self) {
+        let (cert, key) = self.installation.client_certificate(SHADOW).unwrap();
+        let ca = self.installation.ca_dir().join("ca_crt.pem");
+        let files = TlsFiles {
+            cert,
+            key,
+            ca,
+            crl: None,
+        };
+        let tls = ClientTls::load(&files).unwrap();
+        let http = http_client::builder(tls).build().unwrap();
+        let list = async |route: &str| {
+            let port = self.puppetserver.port();
+            let url = format!("https://localhost:{port}/puppet/v3/{route}?environment=production");
+            let response = http.get(url).send().await.unwrap();
+            let (status, body) = (response.status(), response.text().await.unwrap());
+            assert_eq!(status, 200, "{route}: {body}");
+            body
+        };
+        let codedir = self.installation.code_dir();
+        let store = self.installation.root().join("classes.db");
+        let store = Store::open(&StoreConfig::sqlite(store)).await.unwrap();
+        let settings = CatalogSettings {
+            base_modules: vec![codedir.join("modules")],
+            hiera_config: codedir.join("hiera.yaml"),
+            codedir: codedir.clone(),
+            ..CatalogSettings::default()
+        };
+        let classifier = Classifier::open(store).await.unwrap();
+        let code = Arc::new(EnvironmentDir::new(codedir));
+        let catalogs = Catalogs::new(settings, code, classifier);
+        let production = "production".parse().unwrap();
+        let classes = catalogs.classes(&production).await.unwrap();
+        assert_eq!(*classes.body, *list("environment_classes").await);
+        let transports = catalogs.transports(&production).await.unwrap();
+        assert_eq!(*transports.body, *list("environment_transports").await);
     }
 
     /// Exit code and output of a comparison of the nodes whose facts are in a directory.

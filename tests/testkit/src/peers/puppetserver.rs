@@ -49,7 +49,7 @@ pub struct PuppetserverOptions {
     /// True to run it as in production, for a measurement: with environments in memory, two JRuby instances, and
     /// both compilers of the JVM. Otherwise it is as light as tests need.
     pub is_tuned: bool,
-    /// Certnames that may ask for the catalogs of all nodes.
+    /// Certnames that may ask for the catalogs of all nodes, and for the classes of environments.
     pub catalog_certnames: Vec<String>,
     /// True if it learns its clients from the headers `X-Client-*`, as behind a proxy.
     pub trusts_headers: bool,
@@ -232,8 +232,8 @@ impl Puppetserver {
         }
         if !options.catalog_certnames.is_empty() {
             let rule = format!(
-                "rules: [\n{{ match-request: {{ path: \"^/puppet/v3/catalog/\", type: regex, method: [get, \
-                 post] }}, allow: {:?}, sort-order: 400, name: \"catalogs of all nodes\" }},",
+                "rules: [\n{{ match-request: {{ path: \"^/puppet/v3/(catalog/|environment_)\", type: regex, method: \
+                 [get, post] }}, allow: {:?}, sort-order: 400, name: \"catalogs of all nodes\" }},",
                 options.catalog_certnames
             );
             rules = rules.replacen("rules: [", &rule, 1);

@@ -34,6 +34,7 @@ mod metrics;
 mod mount;
 mod near_names;
 mod node_catalogs;
+mod node_purge;
 mod nodes;
 mod owners;
 mod ping;
@@ -280,6 +281,7 @@ pub fn router(state: ApiState) -> Router {
         .mount(&routes::RUN_REPORT, run_reports::show)
         .mount(&routes::CREATE_CONNECTION, connections::create)
         .mount(&routes::DELETE_CONNECTION, connections::delete)
+        .mount(&routes::PURGE_NODE, node_purge::purge)
         .mount(&routes::CONNECTIONS, connections::list)
         .mount(&routes::CONNECTIONS_POST, connections::query)
         .mount(&routes::CERTIFICATE_STATUSES, certificates::list)

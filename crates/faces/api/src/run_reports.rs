@@ -9,8 +9,8 @@ use axum::extract::State;
 use axum::response::Response;
 use inventory::ReportMetric;
 use run_reports::{
-    FindReportError, ReportedEvent, ReportedResource, RunLogEntry, RunReportEntry, RunReportFilter,
-    StoredRunReport,
+    FindReportError, ReportSource, ReportedEvent, ReportedResource, RunLogEntry, RunReportEntry,
+    RunReportFilter, StoredRunReport,
 };
 use serde_json::{Value, json};
 use store::ListPage;
@@ -18,6 +18,7 @@ use store::ListPage;
 use crate::SharedApiContext;
 use crate::failure::ApiFailure;
 use crate::large_reply::large_reply;
+use crate::query;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn list(
@@ -34,9 +35,17 @@ pub(crate) async fn list(
         status: query.status.map(str::to_owned),
         job_id: query.job,
     };
-    let entries = api.run_reports.list(&filter, page).await?;
-    let items = entries.into_iter().map(item).collect();
-    Ok(Json(RunReportList { items }))
+    let listed = api.run_reports.list(&filter, page).await;
+    let listed = listed.map_err(find_error)?;
+    let source = match listed.source {
+        ReportSource::Server => "server",
+        ReportSource::PuppetDb => "puppetdb",
+    };
+    let items = listed.entries.into_iter().map(item).collect();
+    Ok(Json(RunReportList {
+        items,
+        source: source.to_owned(),
+    }))
 }
 
 pub(crate) async fn show(
@@ -63,6 +72,7 @@ fn find_error(error: FindReportError) -> ApiFailure {
             .with("report", json!(id))
             .into(),
         FindReportError::Store(error) => error.into(),
+        FindReportError::PuppetDb(error) => query::failure(error),
         FindReportError::Damaged(_) => ApiFailure::internal("read a report of a run", &error),
     }
 }

@@ -339,6 +339,16 @@ impl AgentCatalogs {
         }
     }
 
+    /// Forgets the catalogs of a node, in memory at once and in the database soon after.
+    pub async fn forget_node(&self, certname: &Certname) {
+        let stored = self.inner.stored.as_ref();
+        let unwritten = usize::from(stored.is_some());
+        self.inner.kept.forget(certname, unwritten);
+        if let Some(stored) = stored {
+            stored.write_forget(certname).await;
+        }
+    }
+
     pub(crate) fn inputs<'i>(
         &'i self,
         request: &AgentCatalogRequest,
@@ -389,13 +399,7 @@ impl AgentCatalogs {
         };
         // With a node that was deleted its exported resources were, which only a compilation keeps again.
         if !self.inner.inventory.has_facts(certname) {
-            let stored = self.inner.stored.as_ref();
-            self.inner
-                .kept
-                .forget(certname, usize::from(stored.is_some()));
-            if let Some(stored) = stored {
-                stored.write_forget(certname).await;
-            }
+            self.forget_node(certname).await;
         }
         let run_reports = match self.puppetserver_reason(request, None) {
             Some(_) => self.inner.run_reports.without_forwarding(),

@@ -66,6 +66,9 @@ pub const PRUNE_REPORTS: Duration = Duration::from_secs(3_600);
 /// above, with the names of their fields.
 pub const MAX_DETAIL_BYTES: usize = 16 << 20;
 
+/// Number of characters of the longest id: PuppetDB's are SHA-1 digests, those of this server have 32.
+pub const REPORT_ID_DIGITS: usize = 40;
+
 /// Number of characters of an id that select a report.
 pub const REPORT_ID_PREFIX: usize = 6;
 

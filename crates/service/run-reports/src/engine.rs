@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::compression::{compress, uncompress};
 use crate::defaults::{
     CLOCK_BEHIND, EVENT_AGE, EVENTS, KEEP_REPORTS, MAX_DETAIL_BYTES, PRUNE_REPORTS,
-    REPORT_ID_PREFIX, REPORTS_OF_NODE, SUMMARY_METRICS,
+    REPORT_ID_DIGITS, REPORT_ID_PREFIX, REPORTS_OF_NODE, SUMMARY_METRICS,
 };
 use crate::error::{FindReportError, RecordRunError};
 use crate::forwarding::{
@@ -27,6 +27,7 @@ use crate::forwarding::{
 };
 use crate::processing::{ProcessingMetrics, ProcessingQueue, ReportProcessor, ReportRenderer};
 use crate::puppetdb_format::{catalog_payload, facts_payload, report_payload};
+use crate::puppetdb_reports;
 use crate::report::{RunReport, RunReportDetail, RunStatus};
 use crate::run_event::run_event;
 
@@ -50,18 +51,18 @@ pub struct RunReportsConfig {
 /// Reports of runs. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct RunReports {
-    inner: Arc<RunReportsState>,
+    pub(crate) inner: Arc<RunReportsState>,
     /// False if the data of this handle reaches PuppetDB in another way.
     is_forwarding: bool,
 }
 
 #[derive(Debug)]
-struct RunReportsState {
+pub(crate) struct RunReportsState {
     config: RunReportsConfig,
-    store: Store,
-    inventory: Inventory,
+    pub(crate) store: Store,
+    pub(crate) inventory: Inventory,
     /// Commands for PuppetDB; `None` if none are forwarded.
-    queue: Option<Arc<CommandQueue>>,
+    pub(crate) queue: Option<Arc<CommandQueue>>,
     /// Reports for programs; `None` if there are no programs.
     processing: Option<Arc<ProcessingQueue>>,
     stopped: CancellationToken,
@@ -79,6 +80,24 @@ pub struct RunReportEntry {
     pub job_id: Option<String>,
     /// Status, times and versions, without metrics. Its `hash` is the id of the report.
     pub summary: PuppetReport,
+}
+
+/// The place where reports are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportSource {
+    /// The database of this server.
+    Server,
+    /// PuppetDB, which gets reports from a puppetserver.
+    PuppetDb,
+}
+
+/// A part of a list of reports, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunReportPage {
+    /// Reports of this part.
+    pub entries: Vec<RunReportEntry>,
+    /// The place where they are kept.
+    pub source: ReportSource,
 }
 
 /// A report with its metrics, logs and resources.
@@ -247,29 +266,50 @@ impl RunReports {
         self.queue().is_some()
     }
 
-    /// Reports that the filter selects, newest first.
+    /// Reports that the filter selects, newest first: those of this server, or those of PuppetDB if
+    /// this server has none of them.
     pub async fn list(
         &self,
         filter: &RunReportFilter,
         page: ListPage,
-    ) -> Result<Vec<RunReportEntry>, StoreError> {
-        let rows = self.inner.store.run_reports(filter, page).await?;
+    ) -> Result<RunReportPage, FindReportError> {
+        let inner = &self.inner;
+        let first = ListPage {
+            limit: Some(1),
+            offset: 0,
+        };
+        if !inner.inventory.is_embedded()
+            && inner.store.run_reports(filter, first).await?.is_empty()
+        {
+            let entries = puppetdb_reports::list(&inner.inventory, filter, page).await?;
+            let source = ReportSource::PuppetDb;
+            return Ok(RunReportPage { entries, source });
+        }
+        let rows = inner.store.run_reports(filter, page).await?;
         let entries = rows.into_iter().filter_map(|row| {
             RunReportEntry::from_row(row)
                 .inspect_err(|error| tracing::warn!(%error, "a stored report cannot be read"))
                 .ok()
         });
-        Ok(entries.collect())
+        Ok(RunReportPage {
+            entries: entries.collect(),
+            source: ReportSource::Server,
+        })
     }
 
     /// The report whose id is `id` or begins with it.
     pub async fn find(&self, id: &str) -> Result<StoredRunReport, FindReportError> {
         let id = id.to_ascii_lowercase();
         let is_hex = id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_hex || !(REPORT_ID_PREFIX..=32).contains(&id.len()) {
+        if !is_hex || !(REPORT_ID_PREFIX..=REPORT_ID_DIGITS).contains(&id.len()) {
             return Err(FindReportError::InvalidId(id.chars().take(40).collect()));
         }
-        StoredRunReport::load(&self.inner.store, &id).await
+        match StoredRunReport::load(&self.inner.store, &id).await {
+            Err(FindReportError::Unknown(_)) if !self.inner.inventory.is_embedded() => {
+                puppetdb_reports::find(&self.inner.inventory, &id).await
+            }
+            found => found,
+        }
     }
 
     /// State of the forwarding; `None` if nothing is forwarded.
@@ -309,7 +349,9 @@ fn believable_time(collected: Timestamp, arrived: Timestamp) -> Timestamp {
 }
 
 /// Work for the CPU of up to some 100 ms, on a thread on which it delays no other request.
-async fn run_blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
+pub(crate) async fn run_blocking<T, E>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, E>
 where
     T: Send + 'static,
     E: From<WorkLost> + Send + 'static,
@@ -321,7 +363,7 @@ where
 }
 
 /// The runtime ended before the work was done.
-struct WorkLost;
+pub(crate) struct WorkLost;
 
 impl From<WorkLost> for RecordRunError {
     fn from(_: WorkLost) -> Self {

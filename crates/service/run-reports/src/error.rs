@@ -1,7 +1,7 @@
 //! The errors of this crate.
 
 use decode_errors::DecodeError;
-use inventory::RecordError;
+use inventory::{QueryError, RecordError};
 use store::StoreError;
 
 /// A report cannot be read.
@@ -74,7 +74,7 @@ pub enum RecordRunError {
 #[derive(Debug, thiserror::Error)]
 pub enum FindReportError {
     /// The id is too short or has other characters.
-    #[error("{0:?} is no id of a report; it has 6 to 32 hexadecimal digits")]
+    #[error("{0:?} is no id of a report; it has 6 to 40 hexadecimal digits")]
     InvalidId(String),
     /// No report has this id.
     #[error("there is no report {0}; reports are kept for a limited time")]
@@ -88,4 +88,7 @@ pub enum FindReportError {
     /// The database could not be read.
     #[error("the reports cannot be read")]
     Store(#[from] StoreError),
+    /// PuppetDB did not answer, or refused the query.
+    #[error("no report is stored here, and PuppetDB cannot be asked for it: {0}")]
+    PuppetDb(#[source] QueryError),
 }

@@ -17,18 +17,23 @@ mod compression;
 pub mod defaults;
 mod engine;
 mod error;
+mod forget_node;
 mod forwarding;
 mod processing;
 mod pson;
 mod puppetdb_format;
+mod puppetdb_reports;
 mod read;
 mod report;
 mod run_event;
 mod selection;
 mod text;
 
-pub use engine::{RunReportEntry, RunReports, RunReportsConfig, StoredRunReport};
+pub use engine::{
+    ReportSource, RunReportEntry, RunReportPage, RunReports, RunReportsConfig, StoredRunReport,
+};
 pub use error::{FindReportError, InvalidReport, InvalidReportError, RecordRunError};
+pub use forget_node::{ForgetNodeError, NodeDeactivation};
 pub use forwarding::{ForwardedCatalog, ForwardingMetrics, ForwardingState};
 pub use processing::{ProcessingMetrics, ReportProcessor, ReportRenderer};
 pub use pson::pson_to_json;

@@ -31,6 +31,7 @@ pub mod jobs;
 pub mod kinds;
 mod limits;
 pub mod node_catalogs;
+mod node_purge;
 pub mod nodes;
 pub mod openapi;
 mod order;
@@ -103,6 +104,7 @@ pub use jobs::{EnvironmentRef, Job, JobList, JobRollout, JobStatus, JobsOrder, J
 pub use node_catalogs::{
     CatalogCompilationItem, CatalogHistory, CompileCauseItem, KeptCatalogItem, NodeCatalogDocument,
 };
+pub use node_purge::{NodePurged, PurgeNode};
 pub use nodes::{JobNode, JobNodes, NodesOrder, NodesQuery, Report, ReportItem};
 pub use order::Order;
 pub use paging::{Page, Pagination};

@@ -31,6 +31,10 @@ pub struct RunReportsQuery {
 pub struct RunReportList {
     /// Reports of this page.
     pub items: Vec<RunReportItem>,
+    /// `server`; `puppetdb` if this server has none of these reports, and PuppetDB was asked.
+    #[serde(default)]
+    #[schema(example = "server")]
+    pub source: String,
 }
 
 /// The report of one run, without its details.

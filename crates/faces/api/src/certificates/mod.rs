@@ -13,7 +13,7 @@ mod signing;
 
 use api_types::{
     ApiError, CertificateChange, CertificateChanged, CertificateStatus, CertificateStatuses,
-    CertificatesQuery, DesiredState,
+    CertificatesQuery, DesiredState, RevocationInForce,
 };
 use axum::Json;
 use axum::extract::State;
@@ -100,12 +100,23 @@ pub(crate) async fn clean(
     let certname = certname(variables)?;
     let service = service(&api, &origin)?;
     let revocation = revocation::clean(&api, &service, &certname).await?;
+    let revocation = revocation.ok_or_else(|| unknown_certificate_error(&certname))?;
     Ok(Json(CertificateChanged {
         certname: certname.to_string(),
         state: "cleaned".to_owned(),
         certificate: None,
         revocation: Some(revocation),
     }))
+}
+
+/// Revokes and deletes the certificates of a node that is removed. `None` if it has none.
+pub(crate) async fn clean_of_node(
+    api: &SharedApiContext,
+    origin: &RequestOrigin,
+    certname: &Certname,
+) -> Result<Option<RevocationInForce>, ApiFailure> {
+    let service = service(api, origin)?;
+    revocation::clean(api, &service, certname).await
 }
 
 fn service(api: &SharedApiContext, origin: &RequestOrigin) -> Result<CaService, ApiError> {

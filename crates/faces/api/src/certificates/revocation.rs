@@ -18,7 +18,7 @@ use rustls_pki_types::pem::PemObject as _;
 use tokio::time::{Instant, sleep_until};
 
 use super::authority::ServerAuthority;
-use super::refusal::{ca_work_error, server_authority, unknown_certificate_error};
+use super::refusal::{ca_work_error, server_authority};
 use crate::SharedApiContext;
 use crate::defaults::REVOCATION_LOOK;
 use crate::failure::ApiFailure;
@@ -47,12 +47,13 @@ pub(super) async fn revoke(
     wait_for_brokers(api, certname, revoked).await
 }
 
-/// Revokes and deletes the certificates of a certname, and waits until they are rejected.
+/// Revokes and deletes the certificates of a certname, and waits until they are rejected. `None` if
+/// there is neither a request nor a certificate.
 pub(super) async fn clean(
     api: &SharedApiContext,
     service: &CaService,
     certname: &Certname,
-) -> Result<RevocationInForce, ApiFailure> {
+) -> Result<Option<RevocationInForce>, ApiFailure> {
     let name = certname.clone();
     let cleaned = service.run_blocking(move |ca| {
         let leaf = parse_certificate(ca.certificate(name.as_str())?);
@@ -64,8 +65,10 @@ pub(super) async fn clean(
         Ok(was_there.then_some(RevocationResult { count, leaf }))
     });
     let cleaned = cleaned.await.map_err(|error| ca_work_error(&error))?;
-    let revoked = cleaned.ok_or_else(|| unknown_certificate_error(certname))?;
-    wait_for_brokers(api, certname, revoked).await
+    match cleaned {
+        Some(revoked) => wait_for_brokers(api, certname, revoked).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 fn parse_certificate(pem: Option<String>) -> Option<CertificateDer<'static>> {

@@ -28,7 +28,7 @@ const WEB1: &str = "/puppet-ca/v1/certificate_status/web1.example.com";
 const ALL: &str = "/puppet-ca/v1/certificate_statuses/all";
 
 /// Longer than any test.
-const FOR_EVER: Duration = Duration::from_secs(3_600);
+pub(crate) const FOR_EVER: Duration = Duration::from_secs(3_600);
 
 /// A valid request for each route of this file.
 pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
@@ -41,7 +41,7 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
 }
 
 /// A server with a CA, whose brokers have `revocation_wait` to end sessions.
-async fn world(revocation_wait: Duration) -> (World, CertificateAuthority) {
+pub(crate) async fn world(revocation_wait: Duration) -> (World, CertificateAuthority) {
     let mut world = World::new().await;
     let mut names = PrivilegedNames::default();
     for (privilege, name) in [
@@ -100,7 +100,7 @@ fn tls_files(world: &World, ca: &CertificateAuthority) -> TlsFiles {
     }
 }
 
-fn submit(ca: &CertificateAuthority, certname: &str, alt_name: Option<&str>) {
+pub(crate) fn submit(ca: &CertificateAuthority, certname: &str, alt_name: Option<&str>) {
     let options = GenerateOptions {
         alt_names: alt_name.iter().map(|name| name.parse().unwrap()).collect(),
         ..GenerateOptions::default()
@@ -109,7 +109,13 @@ fn submit(ca: &CertificateAuthority, certname: &str, alt_name: Option<&str>) {
     ca.submit(certname, made.request_pem.as_bytes()).unwrap();
 }
 
-async fn ask(world: &World, method: &str, path: &str, token: &str, body: Value) -> Reply {
+pub(crate) async fn ask(
+    world: &World,
+    method: &str,
+    path: &str,
+    token: &str,
+    body: Value,
+) -> Reply {
     let request = Request::builder().method(method).uri(path);
     let request = request.header(header::HOST, "tutti.example.com:8143");
     let request = request.header("X-Authentication", token);

@@ -20,6 +20,7 @@ use crate::world::World;
 
 const CREATE: &str = "/inventory/v1/command/create-connection";
 const DELETE: &str = "/inventory/v1/command/delete-connection";
+const PURGE: &str = "/inventory/v1/command/purge-node";
 const QUERY: &str = "/inventory/v1/query/connections";
 const TASK: &str = "/orchestrator/v1/command/task";
 
@@ -29,6 +30,7 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
         "create_connection" => (CREATE, created(&["bare"], json!({"duplicates": "replace"}))),
         "delete_connection" => (DELETE, json!({"certnames": ["bare"]}).to_string()),
         "connections" => (QUERY, String::new()),
+        "purge_node" => (PURGE, json!({"certname": "bare"}).to_string()),
         "connections_post" => (QUERY, json!({"certnames": ["bare"]}).to_string()),
         _ => return None,
     };

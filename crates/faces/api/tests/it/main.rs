@@ -30,6 +30,7 @@ mod golden;
 mod hostile;
 mod kinds;
 mod matrix;
+mod node_purge;
 mod plan_programs;
 mod plan_runs;
 mod plans;

@@ -2,6 +2,7 @@
 
 mod list;
 mod ping;
+mod purge;
 mod show;
 
 use crate::VerbResult;
@@ -25,6 +26,16 @@ pub enum NodeVerb {
         after_long_help = "Examples:\n  tutti node ping --nodes web1.example.com\n  tutti node ping --all"
     )]
     Ping(ping::Options),
+    /// Remove nodes that are gone: revoke and delete the certificate, delete facts, reports, catalogs and
+    /// exported resources, and deactivate the node in PuppetDB
+    #[command(after_long_help = "Examples:
+  tutti node purge web1.example.com
+  tutti node purge web1.example.com web2.example.com --yes
+  tutti node purge web1.example.com --only-deactivate
+
+The command can be repeated if it was interrupted. Groups keep the pins of the node, and its connection
+over SSH stays.")]
+    Purge(purge::Options),
 }
 
 pub(crate) async fn run(verb: NodeVerb, client: &ApiClient) -> VerbResult {
@@ -32,5 +43,6 @@ pub(crate) async fn run(verb: NodeVerb, client: &ApiClient) -> VerbResult {
         NodeVerb::List(shown) => list::run(shown.format, client).await,
         NodeVerb::Show(options) => show::run(&options, client).await,
         NodeVerb::Ping(options) => ping::run(&options, client).await,
+        NodeVerb::Purge(options) => purge::run(&options, client).await,
     }
 }

@@ -5,8 +5,9 @@ use api_types::{RunReportItem, RunReportList};
 use super::style_run_status;
 use crate::client::ApiClient;
 use crate::defaults::{REPORT_ID_SHOWN, REPORTS_SHOWN};
+use crate::output_format::OutputFormat;
 use crate::present::OutputOptions;
-use crate::terminal::{escape_control, escaped_name, style_noop};
+use crate::terminal::{escape_control, escaped_name, style_dim, style_noop};
 use crate::values::{duration, or_empty};
 use crate::{Result, VerbResult, targets};
 
@@ -63,7 +64,8 @@ pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
              each run."
         }
     };
-    options.shown.format.list(
+    let is_from_puppetdb = list.source == "puppetdb" && !list.items.is_empty();
+    let listed = options.shown.format.list(
         &list,
         &list.items,
         empty,
@@ -80,7 +82,14 @@ pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
                 or_empty(report.job.as_deref().map(escape_control))
             }),
         ],
-    )
+    );
+    if is_from_puppetdb && options.shown.format == OutputFormat::Human {
+        say!(
+            "{}",
+            style_dim("from PuppetDB; this server has no such reports")
+        );
+    }
+    listed
 }
 
 /// The first digits of the id, which `tutti report show` takes.

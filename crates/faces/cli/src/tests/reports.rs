@@ -64,6 +64,14 @@ async fn reports_are_listed_with_filters() {
     assert_snapshot!(ran.printed);
     let query = &fake.asked()[0].query;
     assert_eq!(query, "limit=3&status=failed&job=81");
+    let list = json!({"items": [item("failed")], "source": "puppetdb"});
+    let ran = Fake::start(answers(200, list)).await;
+    let ran = ran.run(&["tutti", "report", "list"]).await;
+    assert!(
+        ran.printed
+            .ends_with("from PuppetDB; this server has no such reports\n"),
+        "{ran:?}"
+    );
     let none = Fake::start(answers(200, json!({"items": []}))).await;
     let ran = none.run(&["tutti", "report", "list"]).await;
     assert!(ran.printed.starts_with("No reports yet"), "{ran:?}");

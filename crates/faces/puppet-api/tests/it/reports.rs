@@ -41,13 +41,13 @@ const JSON: (&str, &str) = ("content-type", "application/json");
 
 async fn messages(site: &Site) -> Vec<String> {
     let all = RunReportFilter::default();
-    let entries = site
+    let listed = site
         .run_reports
         .list(&all, ListPage::default())
         .await
         .unwrap();
     let mut messages = Vec::new();
-    for entry in entries {
+    for entry in listed.entries {
         let report = site.run_reports.find(&entry.summary.hash).await.unwrap();
         messages.extend(report.detail.logs.into_iter().map(|log| log.message));
     }

@@ -12,6 +12,8 @@ mod queue;
 pub(crate) use forwarder::CommandForwarder;
 pub use metrics::ForwardingMetrics;
 pub use queue::ForwardingState;
-pub(crate) use queue::{CommandQueue, REPLACE_CATALOG, REPLACE_FACTS, STORE_REPORT};
+pub(crate) use queue::{
+    CommandQueue, DEACTIVATE_NODE, REPLACE_CATALOG, REPLACE_FACTS, STORE_REPORT,
+};
 
 pub use crate::puppetdb_format::ForwardedCatalog;

@@ -21,8 +21,8 @@ use crate::puppetdb_format::PayloadProducer;
 /// Name and version of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommandKind {
-    name: &'static str,
-    version: i64,
+    pub(crate) name: &'static str,
+    pub(crate) version: i64,
 }
 
 pub(crate) const REPLACE_FACTS: CommandKind = CommandKind {
@@ -36,6 +36,11 @@ pub(crate) const REPLACE_CATALOG: CommandKind = CommandKind {
 pub(crate) const STORE_REPORT: CommandKind = CommandKind {
     name: "store report",
     version: 8,
+};
+
+pub(crate) const DEACTIVATE_NODE: CommandKind = CommandKind {
+    name: "deactivate node",
+    version: 3,
 };
 
 /// Commands that wait for PuppetDB.

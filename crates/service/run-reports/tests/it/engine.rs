@@ -7,7 +7,8 @@ use inventory::{Inventory, NodeRecord};
 use jiff::{Timestamp, ToSpan as _};
 use pcp::Certname;
 use run_reports::{
-    FindReportError, ForwardedCatalog, RunReport, RunReportFilter, RunReports, RunReportsConfig,
+    FindReportError, ForgetNodeError, ForwardedCatalog, NodeDeactivation, ReportSource, RunReport,
+    RunReportFilter, RunReports, RunReportsConfig,
 };
 use serde_json::{Value, json};
 use store::{ListPage, Store, StoreConfig, WebhookRow};
@@ -72,6 +73,7 @@ async fn runs(reports: &RunReports, filter: RunReportFilter) -> Vec<String> {
     let entries = reports.list(&filter, ListPage::default()).await.unwrap();
     let run = |uuid: String| uuid.trim_start_matches(['0', '-']).to_owned();
     entries
+        .entries
         .into_iter()
         .map(|entry| run(entry.summary.transaction_uuid))
         .collect()
@@ -100,7 +102,7 @@ async fn a_report_is_kept_with_its_details_and_the_node_has_it_as_its_last() {
     let snapshot = inventory.snapshot().unwrap();
     let last = &snapshot.get(&certname).unwrap().reports;
     assert_eq!((last.len(), &last[0].hash), (1, id));
-    for wrong in ["", "abc", "zzzzzzzz", "%", &"a".repeat(33)] {
+    for wrong in ["", "abc", "zzzzzzzz", "%", &"a".repeat(41)] {
         let error = reports.find(wrong).await.unwrap_err();
         assert!(matches!(error, FindReportError::InvalidId(_)), "{error}");
     }
@@ -365,4 +367,151 @@ async fn a_report_in_puppetdbs_format_has_what_it_demands() {
     );
     assert_eq!(payload["logs"][1]["time"], "2026-11-28T03:08:31.500Z");
     reports.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_node_that_is_removed_is_deactivated_after_all_that_waits_for_puppetdb() {
+    let place = Place::new();
+    let store = place.store().await;
+    let address = FakePuppetDb::free_address().await;
+    let certname: Certname = NODE.parse().unwrap();
+    let reports = RunReports::start(config(true), store, inventory(address)).await;
+    let reports = reports.unwrap();
+    reports.record_facts(&certname, facts("k1")).await.unwrap();
+    reports.record_report(sample(NODE, 1, 0)).await.unwrap();
+    reports
+        .record_report(sample("web2.example", 2, 0))
+        .await
+        .unwrap();
+    reports.forget_node(&certname).await.unwrap();
+    for _ in 0..2 {
+        let deactivated = reports.deactivate_node(&certname).await.unwrap();
+        assert_eq!(deactivated, NodeDeactivation::Queued);
+    }
+    assert_eq!(runs(&reports, RunReportFilter::default()).await, ["2"]);
+    let puppetdb = FakePuppetDb::start(address).await;
+    let taken = puppetdb.taken(4).await;
+    let of_node = taken.iter().filter(|command| command.certname == NODE);
+    let names: Vec<&str> = of_node.map(|command| command.name.as_str()).collect();
+    assert_eq!(names, ["replace_facts", "store_report", "deactivate_node"]);
+    let last = taken
+        .iter()
+        .find(|command| command.name == "deactivate_node");
+    let last = last.unwrap();
+    assert_eq!(
+        (last.version.as_str(), &last.payload["certname"]),
+        ("3", &json!(NODE))
+    );
+    let produced = last.payload["producer_timestamp"].as_str().unwrap();
+    produced.parse::<Timestamp>().unwrap();
+    reports.shutdown().await;
+}
+
+#[tokio::test]
+async fn without_forwarding_puppetdb_gets_the_deactivation_at_once_or_its_sender_an_error() {
+    let place = Place::new();
+    let store = place.store().await;
+    let address = FakePuppetDb::free_address().await;
+    let certname: Certname = NODE.parse().unwrap();
+    let reports = RunReports::start(config(false), store, inventory(address)).await;
+    let reports = reports.unwrap();
+    let error = reports.deactivate_node(&certname).await.unwrap_err();
+    assert!(matches!(error, ForgetNodeError::PuppetDb(_)), "{error}");
+    let puppetdb = FakePuppetDb::start(address).await;
+    let deactivated = reports.deactivate_node(&certname).await.unwrap();
+    assert_eq!(deactivated, NodeDeactivation::Sent);
+    assert_eq!(puppetdb.taken(1).await[0].name, "deactivate_node");
+    reports.shutdown().await;
+}
+
+#[tokio::test]
+async fn reports_that_only_puppetdb_has_are_read_there() {
+    let place = Place::new();
+    let store = place.store().await;
+    let puppetdb = FakePuppetDb::start(FakePuppetDb::free_address().await).await;
+    let reports = RunReports::start(config(false), store, inventory(puppetdb.address)).await;
+    let reports = reports.unwrap();
+    let hash = "0123456789abcdef0123456789abcdef01234567";
+    let event = |title: &str, status: &str, property: Value| {
+        json!({"resource_type": "File", "resource_title": title, "status": status, "property": property,
+            "old_value": "absent", "new_value": {"a": 1}, "message": "m", "file": "/site.pp", "line": 3,
+            "timestamp": "2026-11-28T03:08:29.000Z", "containment_path": ["Stage[main]"],
+            "corrective_change": false, "name": null})
+    };
+    let row = json!({
+        "certname": NODE, "hash": hash, "transaction_uuid": "u", "status": "failed", "noop": false,
+        "environment": "production", "job_id": null, "receive_time": "2026-11-28T03:08:30.000Z",
+        "start_time": "2026-11-28T03:08:29.000Z", "report_format": 12, "puppet_version": "8.10.0",
+        "logs": {"data": [{"level": "err", "message": "no", "source": "Puppet", "time": null,
+            "file": null, "line": null, "tags": []}], "href": "/pdb"},
+        "metrics": {"data": [{"category": "resources", "name": "total", "value": 12}], "href": "/pdb"},
+        "resource_events": {"href": "/pdb", "data": [
+            event("/etc/motd", "success", json!("ensure")), event("/etc/motd", "failure", json!("mode")),
+            event("/etc/issue", "skipped", json!(null)),
+        ]},
+    });
+    puppetdb.answer_with(vec![row.clone()]);
+    let failed = RunReportFilter {
+        status: Some("failed".to_owned()),
+        ..of_node(NODE)
+    };
+    let page = ListPage {
+        limit: Some(3),
+        offset: 6,
+    };
+    let listed = reports.list(&failed, page).await.unwrap();
+    assert_eq!(listed.source, ReportSource::PuppetDb);
+    let entry = &listed.entries[0];
+    assert_eq!(
+        (entry.certname.as_str(), entry.summary.hash.as_str()),
+        (NODE, hash)
+    );
+    assert_eq!(entry.received.to_string(), "2026-11-28T03:08:30Z");
+    let asked = puppetdb.queries().remove(0);
+    assert_eq!(
+        asked[2][2],
+        json!(["and", ["=", "certname", NODE], ["=", "status", "failed"]])
+    );
+    let order = json!(["order_by", [["receive_time", "desc"], ["hash", "asc"]]]);
+    assert_eq!(
+        (&asked[3], &asked[4], &asked[5]),
+        (&order, &json!(["offset", 6]), &json!(["limit", 3]))
+    );
+    let found = reports.find("0123456789AB").await.unwrap();
+    assert_eq!(
+        puppetdb.queries()[1][2],
+        json!(["~", "hash", "^0123456789ab"])
+    );
+    let resources = &found.detail.resources;
+    assert_eq!((resources.len(), resources[0].events.len()), (2, 2));
+    assert!(resources[0].failed && resources[0].changed && resources[1].skipped);
+    assert_eq!(resources[0].events[0].desired_value, "{\"a\":1}");
+    assert_eq!(
+        (&*found.detail.logs[0].message, found.detail.metrics.len()),
+        ("no", 1)
+    );
+    // A report that this server has is read here.
+    reports.record_report(sample(NODE, 1, 0)).await.unwrap();
+    let listed = reports
+        .list(&of_node(NODE), ListPage::default())
+        .await
+        .unwrap();
+    assert_eq!(
+        (listed.source, listed.entries.len()),
+        (ReportSource::Server, 1)
+    );
+    puppetdb.answer_with(Vec::new());
+    let error = reports.find(hash).await.unwrap_err();
+    assert!(matches!(error, FindReportError::Unknown(_)), "{error}");
+    puppetdb.answer_with(vec![row.clone(), row]);
+    let error = reports.find("012345").await.unwrap_err();
+    assert!(matches!(error, FindReportError::Ambiguous(_)), "{error}");
+    reports.shutdown().await;
+}
+
+fn of_node(certname: &str) -> RunReportFilter {
+    RunReportFilter {
+        certname: Some(certname.to_owned()),
+        ..RunReportFilter::default()
+    }
 }

@@ -33,6 +33,9 @@ pub(crate) struct FakePuppetDb {
 }
 
 struct FakeState {
+    /// Queries, and the rows of the answer to each.
+    queries: Mutex<Vec<Value>>,
+    rows: Mutex<Vec<Value>>,
     taken: watch::Sender<Vec<TakenCommand>>,
     /// Certname whose commands are refused.
     refused: Mutex<Option<String>>,
@@ -55,11 +58,14 @@ impl FakePuppetDb {
     pub(crate) async fn start(address: SocketAddr) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let state = Arc::new(FakeState {
+            queries: Mutex::default(),
+            rows: Mutex::default(),
             taken: watch::Sender::default(),
             refused: Mutex::default(),
         });
         let router = Router::new()
             .route("/pdb/cmd/v1", post(take))
+            .route("/pdb/query/v4", post(answer))
             .with_state(Arc::clone(&state));
         let stop = CancellationToken::new();
         let serving =
@@ -70,6 +76,15 @@ impl FakePuppetDb {
             state,
             stop: Some(stop.drop_guard()),
         }
+    }
+
+    /// Answers all queries with these rows.
+    pub(crate) fn answer_with(&self, rows: Vec<Value>) {
+        *self.state.rows.lock().unwrap() = rows;
+    }
+
+    pub(crate) fn queries(&self) -> Vec<Value> {
+        self.state.queries.lock().unwrap().clone()
     }
 
     pub(crate) fn refuse(&self, certname: &str) {
@@ -95,6 +110,13 @@ impl Drop for FakePuppetDb {
 pub(crate) fn inventory(address: SocketAddr) -> Inventory {
     let config = PuppetDbConfig::new([format!("http://{address}")], None).unwrap();
     Inventory::puppetdb(config)
+}
+
+async fn answer(State(state): State<Arc<FakeState>>, body: Bytes) -> Response {
+    let query: Value = serde_json::from_slice(&body).unwrap();
+    state.queries.lock().unwrap().push(query["query"].clone());
+    let rows = state.rows.lock().unwrap().clone();
+    axum::Json(rows).into_response()
 }
 
 async fn take(

@@ -1,4 +1,4 @@
-//! Routes under `/inventory/v1`: connections to nodes without an agent.
+//! Routes under `/inventory/v1`: connections to nodes without an agent, and the removal of nodes.
 
 use crate::defaults::NODES_BODY_BYTES;
 use crate::route::Method::{Get, Post};
@@ -6,6 +6,7 @@ use crate::route::Route;
 use crate::routes::permissions::{VIEW_NODE_DATA, may};
 use crate::{
     ConnectionCreated, ConnectionList, ConnectionsQuery, CreateConnection, DeleteConnection,
+    NodePurged, PurgeNode,
 };
 
 super::group! {
@@ -23,4 +24,7 @@ super::group! {
     CONNECTIONS_POST = Route::new(Post, "/inventory/v1/query/connections", "connections_post",
         VIEW_NODE_DATA, "How nodes without an agent are reached").request::<ConnectionsQuery>()
         .reply::<ConnectionList>(200).max_body_bytes(NODES_BODY_BYTES).asks_only();
+    PURGE_NODE = Route::new(Post, "/inventory/v1/command/purge-node", "purge_node",
+        may("nodes", "edit_data"), "Remove a node: its certificate, its data, and its place in PuppetDB")
+        .request::<PurgeNode>().reply::<NodePurged>(200);
 }

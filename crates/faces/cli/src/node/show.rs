@@ -3,7 +3,7 @@
 //! Invariant: parts that the user may not see are left out, and the others are shown.
 
 use api_types::classifier::{Classified, ClassifyNode};
-use api_types::{InventoryItem, Job, NodeAbsence, RunReportItem};
+use api_types::{CertificateStatus, InventoryItem, Job, NodeAbsence, RunReportItem};
 use serde_json::{Map, Value, json};
 
 use crate::client::ApiClient;
@@ -54,6 +54,18 @@ struct NodeDocument {
     /// The last Puppet run whose report this server has.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_run: Option<RunReportItem>,
+    /// Absent if the user may not see certificates, or the server is no certificate authority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<CertificateSummary>,
+}
+
+/// State of the certificate.
+#[derive(serde::Serialize)]
+struct CertificateSummary {
+    state: String,
+    /// End of the validity, in puppetserver's format; absent for a request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_after: Option<String>,
 }
 
 /// The most important facts: heading, and path of the fact.
@@ -74,6 +86,7 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let classification = allow_missing(classification(client, &name).await)?;
     let facts = allow_missing(facts(client, &name).await)?;
     let last_run = allow_missing(reports::fetch_of_node(client, &name, 1).await)?;
+    let certificate = allow_missing(certificate(client, &name).await)?;
     let filter = JobFilter {
         node: Some(name),
         ..JobFilter::default()
@@ -85,14 +98,15 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
         facts,
         jobs: jobs.map(|list| list.items),
         last_run: last_run.and_then(|list| list.items.into_iter().next()),
+        certificate,
     };
     options.shown.format.present(&node, |node| {
-        print(&node.item, node.classification.as_ref());
+        print(node);
         node.last_run.as_ref().map(print_last_run);
         print_facts(node.facts.as_ref(), options.facts);
         print_jobs(node.jobs.as_deref().unwrap_or_default());
     })?;
-    Ok(match node.item.connected {
+    Ok(match node.item.connected || node.has_only_puppet() {
         true => EXIT_SUCCESS,
         false => EXIT_NODES_FAILED,
     })
@@ -121,6 +135,15 @@ async fn classification(client: &ApiClient, node: &str) -> Result<Classification
     })
 }
 
+async fn certificate(client: &ApiClient, node: &str) -> Result<CertificateSummary> {
+    let path = ["puppet-ca", "v1", "certificate_status", node];
+    let status: CertificateStatus = client.get(&path, &[]).await?;
+    Ok(CertificateSummary {
+        state: status.state,
+        not_after: status.not_after,
+    })
+}
+
 async fn facts(client: &ApiClient, node: &str) -> Result<Map<String, Value>> {
     let query = json!([
         "from",
@@ -133,31 +156,59 @@ async fn facts(client: &ApiClient, node: &str) -> Result<Map<String, Value>> {
     Ok(rows.into_iter().filter_map(fact).collect())
 }
 
-fn print(item: &InventoryItem, classification: Option<&ClassificationSummary>) {
+impl NodeDocument {
+    /// True if Puppet runs on the node, and no agent of Tutti or PXP ever connected.
+    fn has_only_puppet(&self) -> bool {
+        self.item.absence == Some(NodeAbsence::NeverConnected) && self.last_run.is_some()
+    }
+}
+
+fn print(node: &NodeDocument) {
+    let (item, classification) = (&node.item, node.classification.as_ref());
+    let has_only_puppet = node.has_only_puppet();
     let connected = match item.connected {
-        true => style_success("yes"),
-        false => style_failure("no"),
+        _ if has_only_puppet => None,
+        true => Some(style_success("yes")),
+        false => Some(style_failure("no")),
     };
     let agent = match (&item.agent_version, item.connected) {
         (Some(version), _) => Some(format!("tutti-agent {}", escape_control(version))),
         (None, true) => Some("pxp-agent".to_owned()),
+        (None, false) if has_only_puppet => {
+            Some("none; Puppet runs here and reports by itself".to_owned())
+        }
         (None, false) => None,
     };
+    let absence = item.absence.filter(|_| !has_only_puppet);
     let why = |absence| describe_absence(absence, &escape_control(&item.name));
     let groups = classification.map(|of| of.groups.join(", "));
     Fields::default()
         .value("node", escaped_name(&item.name))
-        .value("connected", connected)
+        .optional("connected", connected)
         .optional("since", item.timestamp)
         .optional_text("broker", item.broker.as_deref())
         .optional("agent", agent)
-        .optional("why not", item.absence.map(why))
+        .optional("why not", absence.map(why))
         .optional_text(
             "environment",
             classification.map(|of| of.environment.as_str()),
         )
         .optional_text("groups", groups.as_deref())
+        .optional(
+            "certificate",
+            node.certificate.as_ref().map(describe_certificate),
+        )
         .print();
+}
+
+fn describe_certificate(certificate: &CertificateSummary) -> String {
+    let state = escape_control(&certificate.state);
+    let until = certificate.not_after.as_deref().map(escape_control);
+    match (certificate.state.as_str(), until) {
+        ("signed", Some(until)) => format!("valid until {until}"),
+        (_, Some(until)) => format!("{}, to {until}", style_failure(state)),
+        (_, None) => state,
+    }
 }
 
 /// The cause of a missing connection, and the next step.
@@ -191,6 +242,15 @@ fn print_last_run(run: &RunReportItem) {
         took.unwrap_or_default(),
         or_empty(reports::start(run))
     );
+    for (name, value) in [
+        ("catalog", &run.catalog_uuid),
+        ("code id", &run.code_id),
+        ("version", &run.configuration_version),
+    ] {
+        if let Some(value) = value {
+            say!("  {name}  {}", escape_control(value));
+        }
+    }
     let more = format!("tutti report show {}", reports::short_id(&run.id));
     say!("  {}", style_dim(more));
 }

@@ -198,6 +198,10 @@ fn site(item: Value, forbidden: bool) -> Answers {
         "noop": false, "start_time": "2026-11-21T20:00:00.000Z", "end_time": "2026-11-21T20:00:04.500Z",
         "receive_time": "2026-11-21T20:00:05.000Z", "transaction_uuid": "u"});
     let (reported, reports) = or_refused(json!({"items": [run]}));
+    let certificate = json!({"name": "web1", "state": "signed", "dns_alt_names": [],
+        "subject_alt_names": [], "authorization_extensions": {}, "fingerprint": "AA", "fingerprints": {},
+        "serial_number": 3, "not_before": "2026-11-21T09:55:17UTC", "not_after": "2031-11-21T09:55:17UTC"});
+    let (certified, certificate) = or_refused(certificate);
     vec![
         ("GET /tutti/v1/reports", reported, reports),
         ("GET /orchestrator/v1/inventory/web1", 200, item),
@@ -209,7 +213,26 @@ fn site(item: Value, forbidden: bool) -> Answers {
             classified,
         ),
         (JOBS, 200, jobs),
+        (
+            "GET /puppet-ca/v1/certificate_status/web1",
+            certified,
+            certificate,
+        ),
     ]
+}
+
+#[tokio::test]
+async fn a_node_that_has_only_puppet_is_no_fault() {
+    let item = json!({"name": "web1", "connected": false, "absence": "never-connected"});
+    let mut answers = site(item, false);
+    let run = &mut answers[0].2["items"][0];
+    run["catalog_uuid"] = json!("e176b626-86b6-437d-a497-e6d87317fb68");
+    run["code_id"] = json!("urn:puppet:code-id:1:aa;production");
+    run["configuration_version"] = json!("urn:puppet:code-id:1:aa;production");
+    let fake = Fake::start(answers).await;
+    let ran = fake.run(&["tutti", "node", "show", "web1"]).await;
+    assert_eq!((ran.code, ran.error.as_str()), (0, ""), "{ran:?}");
+    insta::assert_snapshot!(ran.printed);
 }
 
 #[tokio::test]

@@ -315,9 +315,11 @@ impl Catalogs {
         let settings = &self.inner.settings;
         // The data of other nodes are read with the rights of a plan's owner, by functions of the plan.
         let is_node = request.block.is_none();
+        // The same for all nodes of one code, and no time: a time would tell nothing about the code. The
+        // program of `config_version` is code of the control repository, so it is not run on the server.
         let version = match &opened.code_id {
-            Some(code_id) if opened.has_config_version => Value::from(code_id.as_str()),
-            _ => Value::Int(seconds_of_epoch()),
+            Some(code_id) => Value::from(code_id.as_str()),
+            None => Value::Int(seconds_of_epoch()),
         };
         CompileRequest {
             version,

@@ -19,8 +19,6 @@ pub struct OpenEnvironment {
     /// Code id of the version; `None` if the files may change at any time.
     pub code_id: Option<String>,
     pub(super) directory: PathBuf,
-    /// True if `environment.conf` names a program for the version of catalogs.
-    pub(super) has_config_version: bool,
     pub compiler: CompilerEnvironment,
     /// Files outside of the version that compilations read.
     pub outside_files: Arc<OutsideFiles>,
@@ -131,7 +129,6 @@ mod tests {
             environment: "production".parse().unwrap(),
             code_id: code_id.map(str::to_owned),
             directory: directory.to_owned(),
-            has_config_version: false,
             compiler: on_disk.into_compiler(CompilerOptions::default()),
             outside_files: Arc::default(),
             classes: OnceCell::new(),

@@ -428,8 +428,6 @@ impl CatalogsInner {
             modulepath,
             hiera_config: settings.hiera_config.clone(),
         };
-        // The program is code of the control repository, so it is not run on the server.
-        let has_config_version = !matches!(on_disk.config_version(), Ok(None));
         let options = CompilerOptions {
             version: code_id.clone().unwrap_or_else(unique_version),
             ruby: settings.ruby.clone(),
@@ -442,7 +440,6 @@ impl CatalogsInner {
             environment,
             code_id,
             directory: root,
-            has_config_version,
             outside_files,
             classes: OnceCell::new(),
             transports: OnceCell::new(),

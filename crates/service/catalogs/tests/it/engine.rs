@@ -125,11 +125,13 @@ async fn a_global_hiera_yaml_decides_where_configuration_data_stand() {
 }
 
 #[tokio::test]
-async fn the_program_of_config_version_is_not_run() {
+async fn the_version_of_a_catalog_is_the_code_id_and_no_program_is_run_for_it() {
     let world = World::new(CatalogSettings::default()).await;
     world.deploy('1', "notify { 'one': }");
-    let compiled = world.compile("n1").await.unwrap();
-    assert!(compiled.catalog["version"].is_i64());
+    for node in ["n1", "n2"] {
+        let compiled = world.compile(node).await.unwrap();
+        assert_eq!(compiled.catalog["version"], json!(code_id('1')), "{node}");
+    }
     let version = world.deploy('2', "notify { 'two': }");
     let marker = version.join("was_run");
     let program = format!("config_version = /usr/bin/touch {}\n", marker.display());

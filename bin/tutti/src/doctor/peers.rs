@@ -36,6 +36,8 @@ struct PeerService {
 enum PeerAnswer {
     /// It answered with this status and, if included, its version.
     Answered(StatusCode, Option<String>),
+    /// A puppetserver behind this server took a request that names no client for one of this server.
+    IgnoresHeaders,
     /// The TLS files for the request cannot be used.
     UnusableFiles(String),
     /// The connection failed, for this reason.
@@ -173,7 +175,22 @@ impl PeerService {
             });
         }
         let version = header("x-puppet-version").map(str::to_owned);
-        PeerAnswer::Answered(answer.status(), version)
+        let status = answer.status();
+        if is_behind && status.is_success() && self.ignores_headers(&http).await {
+            return PeerAnswer::IgnoresHeaders;
+        }
+        PeerAnswer::Answered(status, version)
+    }
+
+    /// True if the answer to a request that names no client is not a refusal. Without an answer nothing
+    /// is known, and the server itself passes nothing on.
+    async fn ignores_headers(&self, http: &reqwest::Client) -> bool {
+        let Ok(url) = self.url.join(self.kind.probe_path()) else {
+            return false;
+        };
+        let headers = ClientHeaders::unverified().into_headers();
+        let answer = http.get(url).headers(headers).send().await;
+        answer.is_ok_and(|answer| answer.status().is_success())
     }
 }
 
@@ -208,6 +225,14 @@ fn judge(peer: &PeerService, answer: &PeerAnswer) -> DiagnosisFinding {
                 format!("it answers and permits what Tutti asks{version}"),
             )
         }
+        PeerAnswer::IgnoresHeaders => {
+            let cause = "no request is passed to it: it does not read the headers that name its clients, and \
+                         would take all requests for this server's own";
+            DiagnosisFinding::problem(check, place, cause).remedy(
+                "set allow-header-cert-info: true in the section authorization of its auth.conf, then: systemctl \
+                 restart puppetserver",
+            )
+        }
         PeerAnswer::Answered(StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED, _) => {
             let cause = "it answers, and does not permit this server's certificate";
             DiagnosisFinding::problem(check, place, cause).remedy(peer.kind.required_permission())
@@ -240,6 +265,38 @@ mod tests {
 
     use super::*;
 
+    /// A server that answers 200 to all, or 403 to requests without a verified client.
+    async fn puppetserver(reads_headers: bool) -> Url {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let answer = move |headers: axum::http::HeaderMap| async move {
+            let verified = headers
+                .get("x-client-verify")
+                .is_some_and(|it| it == "SUCCESS");
+            match reads_headers && !verified {
+                true => axum::http::StatusCode::FORBIDDEN,
+                false => axum::http::StatusCode::OK,
+            }
+        };
+        let router = axum::Router::new().fallback(answer);
+        tokio::spawn(axum::serve(listener, router).into_future());
+        url.parse().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_puppetserver_that_ignores_the_headers_is_noticed() {
+        for reads_headers in [true, false] {
+            let peer = PeerService {
+                kind: PeerKind::Puppetserver,
+                url: puppetserver(reads_headers).await,
+                files: None,
+                is_behind: true,
+            };
+            let http = http_client::without_tls().build().unwrap();
+            assert_eq!(peer.ignores_headers(&http).await, !reads_headers);
+        }
+    }
+
     #[test]
     fn answers_of_peers_are_told_apart() {
         let answered = |status| PeerAnswer::Answered(status, Some("8.10.0".to_owned()));
@@ -267,6 +324,12 @@ mod tests {
                 answered(StatusCode::BAD_GATEWAY),
                 FindingSeverity::Problem,
                 "HTTP 502",
+            ),
+            (
+                PeerKind::Puppetserver,
+                PeerAnswer::IgnoresHeaders,
+                FindingSeverity::Problem,
+                "allow-header-cert-info: true",
             ),
             (
                 PeerKind::PuppetDb,

@@ -39,6 +39,9 @@ pub struct ShadowOptions {
     /// Address of the puppetserver
     #[arg(long, value_name = "URL")]
     against: Url,
+    /// The puppetserver has allow-header-cert-info and learns its clients from headers, as behind Tutti
+    #[arg(long)]
+    client_from_headers: bool,
     /// Directory with the facts of each node in NODE.json or NODE.yaml
     #[arg(long, value_name = "DIR", conflicts_with = "facts")]
     facts_dir: Option<PathBuf>,
@@ -91,11 +94,12 @@ impl<'o> Shadow<'o> {
             )));
         }
         let usage = |error: &dyn std::error::Error| CommandFailure::Usage(error.to_string());
-        let server = PuppetserverCatalogs::new(
-            options.against.clone(),
-            &options.node.certificate.tls_files()?,
-        )
-        .map_err(|error| usage(&error))?;
+        let connect = match options.client_from_headers {
+            true => PuppetserverCatalogs::behind,
+            false => PuppetserverCatalogs::new,
+        };
+        let files = options.node.certificate.tls_files()?;
+        let server = connect(options.against.clone(), &files).map_err(|error| usage(&error))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()

@@ -53,6 +53,7 @@ async fn a_node_is_moved_to_this_server_and_back() {
     assert!(printed.contains(of_puppetserver), "{printed}");
 
     the_identity_is_that_of_the_certificate(&site).await;
+    catalogs_can_still_be_compared(&site).await;
 
     // a puppetserver that is away concerns its own nodes
     site.stop_puppetserver().await;
@@ -63,6 +64,26 @@ async fn a_node_is_moved_to_this_server_and_back() {
     let (status, printed) = site.run(&node).await;
     assert_eq!(status, Some(2), "{printed}");
     site.stop().await;
+}
+
+/// The puppetserver knows the client of a comparison by headers, and the doctor finds no fault.
+async fn catalogs_can_still_be_compared(site: &FrontSite) {
+    let (status, printed) = site.shadow("node2.test", &[]).await;
+    assert_eq!(status, Some(2), "{printed}");
+    let (status, printed) = site.shadow("node2.test", &["--client-from-headers"]).await;
+    assert_eq!(
+        status,
+        Some(1),
+        "only the title with the version differs: {printed}"
+    );
+    assert!(printed.contains("by Puppet 7."), "{printed}");
+    let (_, printed) = site
+        .tutti(&["doctor", "--config", "tutti.toml", "--format", "json"])
+        .await;
+    let report: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let of_peer = findings.iter().find(|it| it["check"] == "puppetserver");
+    assert_eq!(of_peer.unwrap()["severity"], "ok", "{printed}");
 }
 
 /// What the puppetserver itself decides about clients of the server in front of it.

@@ -171,6 +171,39 @@ impl FrontSite {
         request.send().await.unwrap().status().as_u16()
     }
 
+    /// Exit code and output of `tutti catalog shadow` for a node, with the node's own certificate.
+    pub(crate) async fn shadow(&self, certname: &str, more: &[&str]) -> (Option<i32>, String) {
+        let root = self.installation.root();
+        let (cert, key) = self.installation.client_certificate(certname).unwrap();
+        let facts = root.join("shadow-facts.json");
+        std::fs::write(&facts, r#"{"of_module": "x"}"#).unwrap();
+        let against = format!("https://localhost:{}", self.puppetserver.port());
+        let mut arguments = vec!["catalog", "shadow", certname, "--against", &against];
+        let ca = self.installation.ca_dir().join("ca_crt.pem");
+        let code = root.join("own-code/environments/production");
+        let files = [("--facts", &facts), ("--cert", &cert), ("--key", &key)];
+        let files = files.into_iter();
+        for (option, path) in files.chain([("--cacert", &ca), ("--code-dir", &code)]) {
+            arguments.extend([option, path.to_str().unwrap()]);
+        }
+        arguments.extend(more);
+        self.tutti(&arguments).await
+    }
+
+    /// Exit code and output of a command of the client.
+    pub(crate) async fn tutti(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let test = std::env::current_exe().unwrap();
+        let program = test.parent().unwrap().parent().unwrap().join("tutti");
+        let mut command = tokio::process::Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(self.installation.root());
+        let ran = command.output().await.unwrap();
+        let printed = [&ran.stdout[..], &ran.stderr[..]].concat();
+        let printed = String::from_utf8_lossy(&printed).into_owned();
+        (ran.status.code(), printed)
+    }
+
     pub(crate) fn read(&self, path: &str) -> String {
         let target: PathBuf = self.installation.root().join("target");
         std::fs::read_to_string(target.join(path)).unwrap()

@@ -55,7 +55,8 @@ pub(crate) fn start(
     let queries = InventoryQueries::new(inventory.clone(), runtime);
     let settings = CatalogSettings {
         codedir: config.code.codedir.clone(),
-        base_modules: vec![config.code.codedir.join("modules"), shipped_modules],
+        base_modules: vec![config.code.codedir.join("modules"), shipped_modules.clone()],
+        fixed_modules: vec![shipped_modules],
         hiera_config: config.code.hiera_config(),
         concurrent_compiles: section
             .concurrent_compiles

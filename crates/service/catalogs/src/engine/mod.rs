@@ -64,6 +64,8 @@ pub struct CatalogSettings {
     pub codedir: PathBuf,
     /// The directories of `$basemodulepath`.
     pub base_modules: Vec<PathBuf>,
+    /// Those of them whose files do not change while the server runs, nor as long as its build is the same.
+    pub fixed_modules: Vec<PathBuf>,
     /// The `hiera.yaml` of the global layer, which need not exist.
     pub hiera_config: PathBuf,
     /// Compilations that run at the same time; at least one.
@@ -105,6 +107,7 @@ impl Default for CatalogSettings {
         let codedir = PathBuf::from("/etc/puppetlabs/code");
         Self {
             base_modules: vec![codedir.join("modules")],
+            fixed_modules: Vec::new(),
             hiera_config: codedir.join("hiera.yaml"),
             codedir,
             concurrent_compiles: std::thread::available_parallelism().map_or(1, usize::from),
@@ -421,7 +424,8 @@ impl CatalogsInner {
             source,
         })?;
         let code_id = version.code_id().map(str::to_owned);
-        let outside_files = OutsideFiles::new(&root, &modulepath, &settings.hiera_config);
+        let modules = (&modulepath[..], &settings.fixed_modules[..]);
+        let outside_files = OutsideFiles::new(&root, modules, &settings.hiera_config);
         let on_disk = EnvironmentOnDisk {
             name: environment.to_string(),
             root: root.clone(),

@@ -2,7 +2,7 @@
 //!
 //! Modules of `$basemodulepath`, the global `hiera.yaml` with its data, and files that code reads by
 //! absolute paths change without a deployment. Invariant: a file that was read from outside is known with
-//! the state that it had before it was read.
+//! the state that it had before it was read, unless it belongs to the server's own modules.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -21,8 +21,9 @@ pub type OutsideFileStates = BTreeMap<PathBuf, Option<OutsideFileState>>;
 /// The files that compilations of one open environment read from outside of it.
 #[derive(Debug, Default)]
 pub struct OutsideFiles {
-    /// Directory of the version; its links are resolved.
-    root: PathBuf,
+    /// Directories whose files are not noted, with their links resolved: that of the version, and those whose
+    /// files do not change while the server runs.
+    unnoted: Vec<PathBuf>,
     noted: Mutex<NotedFiles>,
 }
 
@@ -35,13 +36,19 @@ struct NotedFiles {
 
 impl OutsideFiles {
     /// All files of the directories of modules that are outside of the environment in `root`, and the
-    /// global configuration of Hiera. Nothing was read yet.
-    pub(crate) fn new(root: &Path, directories: &[PathBuf], hiera_config: &Path) -> Arc<Self> {
-        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    /// global configuration of Hiera. Nothing was read yet. The files below `fixed` do not change while the
+    /// server runs.
+    pub(crate) fn new(
+        root: &Path,
+        (directories, fixed): (&[PathBuf], &[PathBuf]),
+        hiera_config: &Path,
+    ) -> Arc<Self> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let unnoted = [root].into_iter().chain(fixed.iter().map(PathBuf::as_path));
+        let unnoted: Vec<PathBuf> = unnoted.map(real).collect();
         let mut noted = NotedFiles::default();
         for directory in directories {
-            let real = directory.canonicalize();
-            if !real.as_ref().unwrap_or(directory).starts_with(&root) {
+            if !is_below(&unnoted, &real(directory)) {
                 noted.add_all(directory, 0);
             }
         }
@@ -55,14 +62,14 @@ impl OutsideFiles {
             );
         }
         Arc::new(Self {
-            root,
+            unnoted,
             noted: Mutex::new(noted),
         })
     }
 
     /// Notes a file before it is read. `path` is its real path, or the path that does not exist.
     pub(super) fn note(&self, path: &Path) {
-        if path.starts_with(&self.root) {
+        if is_below(&self.unnoted, path) {
             return;
         }
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,6 +124,10 @@ impl NotedFiles {
     }
 }
 
+fn is_below(directories: &[PathBuf], path: &Path) -> bool {
+    directories.iter().any(|it| path.starts_with(it))
+}
+
 /// True if the last change of a file is so long ago that a later one has another time.
 fn is_settled((_, _, _, seconds, nanoseconds): OutsideFileState) -> bool {
     let since_epoch = Duration::new(
@@ -162,16 +173,18 @@ mod tests {
     fn every_change_outside_is_noticed_and_none_inside() {
         let directory = tempfile::tempdir().unwrap();
         let path = |below: &str| directory.path().join(below);
-        for below in ["version/modules", "base/ntp/manifests"] {
+        for below in ["version/modules", "base/ntp/manifests", "fixed/exec"] {
             fs::create_dir_all(path(below)).unwrap();
         }
         fs::write(path("base/ntp/manifests/init.pp"), "class ntp {}").unwrap();
         fs::write(path("secret"), "a").unwrap();
-        let modules = [path("version/modules"), path("base")];
+        let modules = [path("version/modules"), path("base"), path("fixed")];
+        let modules = (&modules[..], &[path("fixed")][..]);
         let states = || {
             std::thread::sleep(2 * OUTSIDE_FILE_SETTLED);
-            let files = OutsideFiles::new(&path("version"), &modules, &path("hiera.yaml"));
+            let files = OutsideFiles::new(&path("version"), modules, &path("hiera.yaml"));
             files.note(&path("version/inside"));
+            files.note(&path("fixed/exec/init.pp"));
             files.note(&path("secret"));
             files.note(&path("absent"));
             files.states().unwrap()
@@ -188,10 +201,11 @@ mod tests {
             fs::write(path(changed), content).unwrap();
             assert!(!are_unchanged(&before), "{changed}");
         }
-        let files = OutsideFiles::new(&path("version"), &modules, &path("hiera.yaml"));
+        let files = OutsideFiles::new(&path("version"), modules, &path("hiera.yaml"));
         assert!(files.states().is_none(), "a file has just changed");
         let before = states();
         fs::write(path("version/inside"), "x").unwrap();
+        fs::write(path("fixed/exec/init.pp"), "x").unwrap();
         assert!(are_unchanged(&before));
         fs::create_dir(path("base/apache")).unwrap();
         assert!(!are_unchanged(&before));

@@ -45,6 +45,11 @@ pub(crate) struct CatalogsSection {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NodeGroupSetting {
+    /// Compiler of its nodes; absent: that of their environment.
+    pub compiler: Option<CompilerName>,
+    /// Reason, which is shown with each catalog.
+    #[serde(default)]
+    pub reason: String,
     /// The facts that count; absent: as for nodes without groups.
     pub facts: Option<FactsSetting>,
 }
@@ -111,8 +116,11 @@ impl CatalogsSection {
     /// True if a puppetserver compiles the catalogs of some nodes.
     pub(crate) fn uses_puppetserver(&self) -> bool {
         let settings = self.environments.values().chain(self.nodes.values());
-        let mut names = settings.map(|it| it.compiler).chain([self.compiler]);
-        names.any(|it| it == CompilerName::Puppetserver)
+        let of_groups = self.node_groups.values().filter_map(|it| it.compiler);
+        let names = settings.map(|it| it.compiler).chain([self.compiler]);
+        names
+            .chain(of_groups)
+            .any(|it| it == CompilerName::Puppetserver)
     }
 
     pub(crate) fn time_max(&self) -> Duration {
@@ -146,8 +154,22 @@ impl CatalogsSection {
                 },
             },
             by_environment: chosen(&self.environments),
+            by_group: self.chosen_by_groups(),
             by_certname: chosen(&self.nodes),
         }
+    }
+}
+
+impl CatalogsSection {
+    fn chosen_by_groups(&self) -> BTreeMap<String, ChosenCompiler> {
+        let groups = self.node_groups.iter().filter_map(|(name, group)| {
+            let chosen = ChosenCompiler {
+                compiler: group.compiler?.into(),
+                reason: group.reason.clone(),
+            };
+            Some((name.clone(), chosen))
+        });
+        groups.collect()
     }
 }
 

@@ -195,12 +195,33 @@ fn relative_paths_start_at_the_file() {
 }
 
 #[test]
+fn node_groups_choose_the_compiler() {
+    let text = "certname = 'a'\n[puppetserver]\nurl = 'https://localhost:8141'\n[catalogs.node_groups.Old]\n\
+                compiler = 'puppetserver'\nreason = 'not yet'\n[catalogs.node_groups.Edge]\nfacts = 'ignore'";
+    let config = read(text).unwrap();
+    assert!(config.catalogs.uses_puppetserver());
+    let choices = config.catalogs.choices();
+    let reason = |group: &str| {
+        let chosen = choices.choose("node", &[group.to_owned()], "production");
+        chosen.reason.clone()
+    };
+    assert_eq!(reason("Old"), "not yet");
+    assert_eq!(reason("Edge"), "");
+    let without = "certname = 'a'\n[catalogs.node_groups.Old]\ncompiler = 'puppetserver'";
+    let error = read(without).unwrap_err().to_string();
+    assert!(error.contains("[puppetserver] has no url"), "{error}");
+}
+
+#[test]
 fn node_groups_choose_the_facts_that_count() {
     let text = "certname = 'a'\n[catalogs]\nfacts = 'all'\n[catalogs.node_groups.'Edge devices']\nfacts = 'ignore'";
     let policies = read(text).unwrap().catalogs.facts_policies();
     assert_eq!(policies.default, agent_catalogs::FactsPolicy::All);
-    let of_group = policies.of_groups(&["All Nodes".to_owned(), "Edge devices".to_owned()]);
-    assert_eq!(of_group, agent_catalogs::FactsPolicy::Ignore);
+    let groups = ["All Nodes".to_owned(), "Edge devices".to_owned()];
+    assert_eq!(
+        policies.of_groups(&groups),
+        agent_catalogs::FactsPolicy::Ignore
+    );
     let error = read("certname = 'a'\n[catalogs]\nfacts = 'some'").unwrap_err();
     let error = error.to_string();
     assert!(

@@ -252,7 +252,7 @@ impl AgentCatalogs {
         if request.checks_environment && environment != request.environment {
             return Ok(empty_catalog(certname, environment));
         }
-        let chosen = self.inner.catalogs.compiler_of(certname, &environment);
+        let chosen = self.inner.catalogs.compiler_of(&node, &environment);
         if chosen.compiler == CatalogCompiler::Puppetserver {
             return Err(AgentCatalogError::OfPuppetserver {
                 certname: certname.clone(),
@@ -284,38 +284,24 @@ impl AgentCatalogs {
         Box::pin(self.compile(&request, &node, opened, (purpose, causes))).await
     }
 
-    /// Classifies a node, unless it is one of the puppetserver, whose own classifier counts.
-    fn node_of_this_server(
-        &self,
-        request: &AgentCatalogRequest,
-        facts: Map<String, Json>,
-    ) -> Result<CatalogNode, AgentCatalogError> {
-        let classified = self.classify(&request.agent, &request.environment, facts);
-        let node = classified.as_ref().ok();
-        let assigned = node.and_then(CatalogNode::group_environment);
-        match self.puppetserver_reason(request, assigned) {
-            Some(reason) => Err(AgentCatalogError::OfPuppetserver {
-                certname: request.agent.certname.clone(),
-                reason,
-            }),
-            None => classified,
-        }
-    }
-
     /// Reason that a puppetserver compiles the catalogs of a node; `None` if this server does. A puppetserver
-    /// has the node if it is the compiler in the requested environment, and in that of the node groups.
+    /// has the node if it is the compiler in the requested environment, and in that of the node groups. `node`
+    /// is `None` if the node groups contradict each other.
     fn puppetserver_reason(
         &self,
         request: &AgentCatalogRequest,
-        group_environment: Option<&EnvironmentName>,
+        node: Option<&CatalogNode>,
     ) -> Option<String> {
-        let certname = &request.agent.certname;
+        let certname = request.agent.certname.as_str();
+        let groups = node.map_or(&[][..], CatalogNode::groups);
         let reason = |environment: &EnvironmentName| {
-            let chosen = self.inner.catalogs.compiler_of(certname, environment);
-            (chosen.compiler == CatalogCompiler::Puppetserver).then_some(chosen.reason)
+            let choices = self.inner.catalogs.choices();
+            let chosen = choices.choose(certname, groups, environment.as_str());
+            (chosen.compiler == CatalogCompiler::Puppetserver).then(|| chosen.reason.clone())
         };
         let requested = reason(&request.environment)?;
-        group_environment.map_or(Some(requested), reason)
+        let assigned = node.and_then(CatalogNode::group_environment);
+        assigned.map_or(Some(requested), reason)
     }
 
     /// Forwards a new catalog to PuppetDB, if there is one.
@@ -367,30 +353,55 @@ impl AgentCatalogs {
         }
     }
 
-    /// The node of a request, and the environment that it belongs to.
+    /// The node of a request, and the environment that it belongs to. The facts of the request are recorded.
+    ///
+    /// # Errors
+    /// The node is one of the puppetserver, whose own classifier counts; or its node groups contradict each
+    /// other, or its facts are not known.
     pub(crate) async fn classify_request(
         &self,
         request: &AgentCatalogRequest,
     ) -> Result<(CatalogNode, EnvironmentName), AgentCatalogError> {
-        let facts = self.facts_of_request(request).await?;
-        let node = self.node_of_this_server(request, facts)?;
+        let certname = &request.agent.certname;
+        let facts = match &request.facts {
+            Some(facts) => facts.values.clone(),
+            None => {
+                let known = self.known_facts(certname).await?;
+                known.ok_or_else(|| AgentCatalogError::NoFacts {
+                    certname: certname.clone(),
+                })?
+            }
+        };
+        let classified = self.classify(&request.agent, &request.environment, facts);
+        let node = classified.as_ref().ok();
+        let groups = node.map_or(&[][..], CatalogNode::groups);
+        self.inner.catalogs.remember_groups(certname, groups);
+        let of_puppetserver = self.puppetserver_reason(request, node);
+        if let Some(facts) = &request.facts {
+            let forwards = of_puppetserver.is_none();
+            self.record_facts(request, facts, forwards).await;
+        }
+        if let Some(reason) = of_puppetserver {
+            return Err(AgentCatalogError::OfPuppetserver {
+                certname: certname.clone(),
+                reason,
+            });
+        }
+        let node = classified?;
         let environment = node.group_environment().unwrap_or(&request.environment);
         let environment = environment.clone();
         Ok((node, environment))
     }
 
-    /// The facts of a request, which are recorded, or those that are known.
-    async fn facts_of_request(
+    /// Records the facts of a request. A node is configured even if they cannot be recorded, because the
+    /// database is full.
+    async fn record_facts(
         &self,
         request: &AgentCatalogRequest,
-    ) -> Result<Map<String, Json>, AgentCatalogError> {
+        facts: &AgentFacts,
+        forwards: bool,
+    ) {
         let certname = &request.agent.certname;
-        let Some(facts) = &request.facts else {
-            let known = self.known_facts(certname).await?;
-            return known.ok_or_else(|| AgentCatalogError::NoFacts {
-                certname: certname.clone(),
-            });
-        };
         let record = NodeRecord {
             facts: Arc::new(facts.values.clone()),
             trusted: Arc::new(request.agent.trusted.clone()),
@@ -401,16 +412,14 @@ impl AgentCatalogs {
         if !self.inner.inventory.has_facts(certname) {
             self.forget_node(certname).await;
         }
-        let run_reports = match self.puppetserver_reason(request, None) {
-            Some(_) => self.inner.run_reports.without_forwarding(),
-            None => self.inner.run_reports.clone(),
+        let run_reports = match forwards {
+            true => self.inner.run_reports.clone(),
+            false => self.inner.run_reports.without_forwarding(),
         };
-        // a node is configured even if the database is full
         if let Err(error) = run_reports.record_facts(certname, record).await {
             let error = chain(&error);
             tracing::warn!(%certname, error, "the facts of a node are not recorded");
         }
-        Ok(facts.values.clone())
     }
 
     pub(crate) async fn known_facts(

@@ -68,7 +68,7 @@ impl AgentCatalogs {
             .group_environment()
             .filter(|_| !request.prefers_environment);
         let environment = assigned.unwrap_or(&request.environment).clone();
-        let chosen = catalogs.compiler_of(&request.certname, &environment);
+        let chosen = catalogs.compiler_of(&node, &environment);
         if chosen.compiler == CatalogCompiler::Puppetserver {
             return Err(AgentCatalogError::OfPuppetserver {
                 certname: request.certname,

@@ -75,6 +75,9 @@ pub const COMPILES_WAITING_OF_CALLER_MAX: usize = 50;
 /// the next one waits, so that no slot is idle.
 pub const PLAN_COMPILES_PER_SLOT: usize = 2;
 
+/// Nodes whose groups are remembered: four times the largest fleet. Each takes some 300 bytes, so 60 MB.
+pub const KNOWN_GROUPS_MAX: usize = 200_000;
+
 /// Versions that are kept ready to compile. Each takes up to 60 MB for an environment of 100 modules:
 /// 600 MB. Ruby workers keep as many versions.
 pub const OPEN_VERSIONS_MAX: usize = 10;

@@ -65,15 +65,15 @@ impl FrontRoutes {
         caller: &PuppetApiCaller,
         environment: Option<&EnvironmentName>,
     ) -> bool {
-        let compiles = || self.front.compiles_for(caller, environment);
+        let compiles = async || self.front.compiles_for(caller, environment).await;
         match server {
             RouteServer::This => false,
             RouteServer::Puppetserver => true,
-            RouteServer::Compiler => compiles(),
+            RouteServer::Compiler => compiles().await,
             // unknown callers learn nothing about environments
             RouteServer::CompilerWithFiles if caller.certname().is_none() => false,
             RouteServer::CompilerWithFiles => match environment {
-                _ if compiles() => true,
+                _ if compiles().await => true,
                 Some(environment) => !self.front.has_environment(environment).await,
                 None => false,
             },

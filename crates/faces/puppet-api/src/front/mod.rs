@@ -125,7 +125,7 @@ impl PuppetserverFront {
 
     /// True if the puppetserver compiles the catalogs of the caller in an environment; `None` stands for
     /// the default one.
-    pub(crate) fn compiles_for(
+    pub(crate) async fn compiles_for(
         &self,
         caller: &PuppetApiCaller,
         environment: Option<&EnvironmentName>,
@@ -135,7 +135,9 @@ impl PuppetserverFront {
             return false;
         };
         let environment = environment.unwrap_or(&default);
-        let chosen = self.inner.catalogs.compiler_of(&certname, environment);
+        let catalogs = &self.inner.catalogs;
+        let choosing = catalogs.compiler_of_certname(&certname, environment);
+        let chosen = choosing.await;
         chosen.compiler == CatalogCompiler::Puppetserver
     }
 

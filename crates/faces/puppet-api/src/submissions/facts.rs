@@ -32,7 +32,7 @@ pub(super) async fn put(
         .read(&caller, &name, request, FACTS_BODY_BYTES)
         .await?;
     let bytes = submitted.bytes.clone();
-    let front = server.front_of(&caller, environment.as_ref());
+    let front = server.front_of(&caller, environment.as_ref()).await;
     let run_reports = server.run_reports_for(front);
     let recording = record(&run_reports, &caller, submitted, environment.clone());
     let recorded = recording.await;

@@ -34,13 +34,14 @@ struct SubmissionServer {
 
 impl SubmissionServer {
     /// The puppetserver, if it gets the data of the caller.
-    fn front_of(
+    async fn front_of(
         &self,
         caller: &PuppetApiCaller,
         environment: Option<&EnvironmentName>,
     ) -> Option<&PuppetserverFront> {
-        let front = self.front.as_ref();
-        front.filter(|front| front.compiles_for(caller, environment))
+        let front = self.front.as_ref()?;
+        let compiles = front.compiles_for(caller, environment).await;
+        compiles.then_some(front)
     }
 
     /// The engine for data that the puppetserver gets too, or this server alone.

@@ -29,7 +29,7 @@ pub(super) async fn put(
         .await?;
     let bytes = submitted.bytes.clone();
     let environment = params.environment().ok();
-    let front = server.front_of(&caller, environment.as_ref());
+    let front = server.front_of(&caller, environment.as_ref()).await;
     let run_reports = server.run_reports_for(front);
     let recorded = record(&run_reports, submitted, received).await;
     let Some(front) = front else {

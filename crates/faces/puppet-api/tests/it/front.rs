@@ -78,10 +78,15 @@ impl EchoPuppetserver {
 
     /// A server in front of it, with the same CA, that compiles the catalogs of `native` itself.
     async fn behind(&self, native: &str, has_ca: bool) -> Site {
-        let chosen = |compiler| ChosenCompiler {
-            compiler,
-            reason: "test".to_owned(),
+        let choices = CompilerChoices {
+            by_certname: [(native.to_owned(), chosen(CatalogCompiler::Native))].into(),
+            ..CompilerChoices::default()
         };
+        self.behind_with(choices, has_ca).await
+    }
+
+    /// The same with other choices than the puppetserver.
+    async fn behind_with(&self, choices: CompilerChoices, has_ca: bool) -> Site {
         Site::with(SiteOptions {
             has_agents: true,
             has_ca,
@@ -89,8 +94,7 @@ impl EchoPuppetserver {
             own_tls: Some(self.tls.clone()),
             choices: CompilerChoices {
                 default: chosen(CatalogCompiler::Puppetserver),
-                by_certname: [(native.to_owned(), chosen(CatalogCompiler::Native))].into(),
-                ..CompilerChoices::default()
+                ..choices
             },
             puppetserver: Some(
                 format!("https://localhost:{}", self.address.port())
@@ -104,6 +108,13 @@ impl EchoPuppetserver {
 
     fn requests(&self) -> usize {
         self.state.requests.load(Ordering::Relaxed)
+    }
+}
+
+fn chosen(compiler: CatalogCompiler) -> ChosenCompiler {
+    ChosenCompiler {
+        compiler,
+        reason: "test".to_owned(),
     }
 }
 
@@ -248,6 +259,45 @@ async fn a_client_cannot_name_itself() {
     assert_eq!(got["headers"]["x-client-verify"], "NONE");
     assert_eq!(got["headers"].get("x-client-dn"), None);
     assert_eq!(got["headers"].get("x-client-cert"), None);
+}
+
+#[tokio::test]
+async fn the_nodes_of_a_group_are_moved_with_their_next_catalogs() {
+    let puppetserver = EchoPuppetserver::start().await;
+    let choices = CompilerChoices {
+        by_group: [("moved".to_owned(), chosen(CatalogCompiler::Native))].into(),
+        ..CompilerChoices::default()
+    };
+    let site = puppetserver.behind_with(choices, true).await;
+    let group = json!({
+        "name": "moved", "parent": "00000000-0000-4000-8000-000000000000", "classes": {},
+        "rule": ["=", ["fact", "role"], "web"],
+    });
+    let group = classifier::GroupInput::parse(&group).unwrap();
+    let creating = site
+        .classifier
+        .create(group, classifier::UnrestrictedEditor);
+    creating.await.unwrap();
+    let files = [
+        ("manifests/site.pp", "notify { 'native': }"),
+        ("modules/demo/files/a", "native\n"),
+    ];
+    site.deploy_version('a', &files);
+    let node = site.node("node1");
+    let catalog = async |role: &str| {
+        let facts = json!({"name": "node1", "values": {"role": role}}).to_string();
+        let (status, body) = post(&node, "node1", form("production", &facts)).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        body.contains("Notify")
+    };
+    let file = "/puppet/v3/file_content/modules/demo/a?environment=production";
+    let has_native_files = async || node.get(file).await.1 == "native\n";
+
+    assert!(!has_native_files().await, "nothing is known of the node");
+    for (role, is_moved) in [("db", false), ("web", true), ("db", false)] {
+        assert_eq!(catalog(role).await, is_moved, "{role}");
+        assert_eq!(has_native_files().await, is_moved, "{role}");
+    }
 }
 
 #[tokio::test]

@@ -85,6 +85,7 @@ pub(crate) struct Site {
     pub(crate) pinned: PinnedVersions,
     pub(crate) bucket: FileBucket,
     pub(crate) catalogs: Catalogs,
+    pub(crate) classifier: Classifier,
     stop: CancellationToken,
 }
 
@@ -161,7 +162,7 @@ impl Site {
             },
             None => settings,
         };
-        let catalogs = Catalogs::new(settings, Arc::clone(&code), classifier);
+        let catalogs = Catalogs::new(settings, Arc::clone(&code), classifier.clone());
         let agents = match options.has_agents {
             true => {
                 let sources = AgentCatalogSources {
@@ -240,6 +241,7 @@ impl Site {
             pinned,
             bucket,
             catalogs,
+            classifier,
             stop,
         }
     }

@@ -1,7 +1,7 @@
 //! Which compiler has the nodes of a site: [`CompilerChoices`].
 //!
-//! Invariant: a node's own choice is stronger than that of its environment, which is stronger than
-//! the default.
+//! Invariant: a node's own choice is stronger than that of its node groups, which is stronger than that of its
+//! environment, which is stronger than the default.
 
 use std::collections::BTreeMap;
 
@@ -23,12 +23,15 @@ pub struct ChosenCompiler {
     pub reason: String,
 }
 
-/// The compilers of nodes and environments.
+/// The compilers of nodes, node groups and environments.
 #[derive(Debug, Clone, Default)]
 pub struct CompilerChoices {
     /// Compiler of all others.
     pub default: ChosenCompiler,
     pub by_environment: BTreeMap<String, ChosenCompiler>,
+    /// By name of a node group. Of a node's groups one with a puppetserver counts before the others, so that a node
+    /// is moved only if none of its groups leaves it there.
+    pub by_group: BTreeMap<String, ChosenCompiler>,
     pub by_certname: BTreeMap<String, ChosenCompiler>,
 }
 
@@ -44,12 +47,23 @@ impl CatalogCompiler {
 }
 
 impl CompilerChoices {
-    /// The compiler of a node in an environment.
+    /// The compiler of a node with these groups in an environment.
     #[must_use]
-    pub fn choose(&self, certname: &str, environment: &str) -> &ChosenCompiler {
+    pub fn choose(&self, certname: &str, groups: &[String], environment: &str) -> &ChosenCompiler {
         let of_node = self.by_certname.get(certname);
+        let of_groups = || {
+            let chosen = groups.iter().filter_map(|group| self.by_group.get(group));
+            chosen.max_by_key(|it| it.compiler == CatalogCompiler::Puppetserver)
+        };
         let of_environment = || self.by_environment.get(environment);
-        of_node.or_else(of_environment).unwrap_or(&self.default)
+        let chosen = of_node.or_else(of_groups).or_else(of_environment);
+        chosen.unwrap_or(&self.default)
+    }
+
+    /// True if the groups of a node count.
+    #[must_use]
+    pub fn depends_on_groups(&self) -> bool {
+        !self.by_group.is_empty()
     }
 }
 
@@ -58,7 +72,7 @@ mod tests {
     use super::{CatalogCompiler, ChosenCompiler, CompilerChoices};
 
     #[test]
-    fn a_node_is_stronger_than_its_environment() {
+    fn a_node_is_stronger_than_its_groups_and_these_than_its_environment() {
         let chosen = |compiler, reason: &str| ChosenCompiler {
             compiler,
             reason: reason.to_owned(),
@@ -71,11 +85,32 @@ mod tests {
                 chosen(CatalogCompiler::Native, "ported"),
             )]
             .into(),
+            by_group: [
+                (
+                    "Web".to_owned(),
+                    chosen(CatalogCompiler::Native, "web is ready"),
+                ),
+                (
+                    "Databases".to_owned(),
+                    chosen(CatalogCompiler::Puppetserver, "not yet"),
+                ),
+            ]
+            .into(),
             ..CompilerChoices::default()
         };
-        let reason = |node, environment| choices.choose(node, environment).reason.as_str();
-        assert_eq!(reason("old.example.com", "legacy"), "termini");
-        assert_eq!(reason("new.example.com", "legacy"), "ported");
-        assert_eq!(reason("old.example.com", "production"), "");
+        let reason = |node, groups: &[&str], environment| {
+            let groups: Vec<String> = groups.iter().map(|&it| it.to_owned()).collect();
+            choices.choose(node, &groups, environment).reason.clone()
+        };
+        assert_eq!(reason("old.example.com", &[], "legacy"), "termini");
+        assert_eq!(reason("old.example.com", &["All"], "legacy"), "termini");
+        assert_eq!(
+            reason("old.example.com", &["Web"], "legacy"),
+            "web is ready"
+        );
+        let both = ["Databases", "Web"];
+        assert_eq!(reason("old.example.com", &both, "legacy"), "not yet");
+        assert_eq!(reason("new.example.com", &both, "legacy"), "ported");
+        assert_eq!(reason("old.example.com", &[], "production"), "");
     }
 }

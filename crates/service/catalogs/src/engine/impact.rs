@@ -94,14 +94,17 @@ impl Catalogs {
         after: Arc<OpenEnvironment>,
         origin: CompileOrigin,
     ) -> Result<NodeOutcome, CatalogError> {
-        let chosen = self.compiler_of(&certname, &after.environment);
+        let node = CatalogNode::read(&self.inner.classifier, &certname, None).await;
+        let groups = node.as_ref().map_or(&[][..], CatalogNode::groups);
+        let choices = &self.inner.settings.choices;
+        let chosen = choices.choose(certname.as_str(), groups, after.environment.as_str());
         if chosen.compiler == CatalogCompiler::Puppetserver {
             return Ok(NodeOutcome::NoAnswer(format!(
                 "not compared: a puppetserver compiles it ({})",
                 chosen.reason
             )));
         }
-        let node = match CatalogNode::read(&self.inner.classifier, &certname, None).await {
+        let node = match node {
             Ok(node) => node.without_reported_facts(),
             Err(
                 error @ (CatalogError::NoFacts { .. }

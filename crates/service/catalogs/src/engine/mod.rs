@@ -12,6 +12,7 @@ mod compiler_choice;
 mod environment_cache;
 mod error;
 mod impact;
+mod known_groups;
 mod listings;
 mod node_data;
 mod plan_places;
@@ -37,6 +38,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::environment_cache::EnvironmentCache;
+use self::known_groups::KnownGroups;
 use self::plan_places::PlanPlaces;
 use self::queue::QueueBounds;
 use self::slots::CompileSlots;
@@ -144,6 +146,7 @@ struct CatalogsInner {
     /// compilation here.
     puppetserver_slots: CompileSlots,
     plan_places: PlanPlaces,
+    known_groups: KnownGroups,
     /// Permits to run the queries of kept catalogs again.
     query_checks: Arc<Semaphore>,
     compilations: TaskTracker,
@@ -195,6 +198,7 @@ impl Catalogs {
                 slots: CompileSlots::new(bounds),
                 puppetserver_slots: CompileSlots::new(bounds),
                 plan_places: PlanPlaces::new(plan_places),
+                known_groups: KnownGroups::default(),
                 query_checks: Arc::new(Semaphore::new(QUERY_CHECKS_MAX)),
                 compilations: TaskTracker::new(),
                 stopping: CancellationToken::new(),
@@ -219,7 +223,7 @@ impl Catalogs {
             Some(environment) => environment,
             None => node.environment_or_default()?,
         };
-        let chosen = self.compiler_of(&request.certname, &environment);
+        let chosen = self.compiler_of(&node, &environment);
         match chosen.compiler {
             CatalogCompiler::Native => {
                 let code_id = request.code_id.as_deref();
@@ -312,17 +316,57 @@ impl Catalogs {
         )
     }
 
+    /// The compilers of the configuration.
+    #[must_use]
+    pub fn choices(&self) -> &CompilerChoices {
+        &self.inner.settings.choices
+    }
+
     /// The compiler of a node in an environment, as the configuration chooses it.
     #[must_use]
-    pub fn compiler_of(
+    pub fn compiler_of(&self, node: &CatalogNode, environment: &EnvironmentName) -> ChosenCompiler {
+        let choices = &self.inner.settings.choices;
+        let chosen = choices.choose(
+            node.certname().as_str(),
+            node.groups(),
+            environment.as_str(),
+        );
+        chosen.clone()
+    }
+
+    /// The same for a node of which nothing but the name is known now. Its groups are those of its last request
+    /// for a catalog, or else those that its known facts give it.
+    pub async fn compiler_of_certname(
         &self,
         certname: &Certname,
         environment: &EnvironmentName,
     ) -> ChosenCompiler {
         let choices = &self.inner.settings.choices;
-        choices
-            .choose(certname.as_str(), environment.as_str())
-            .clone()
+        let groups = match choices.depends_on_groups() {
+            true => self.groups_of(certname).await,
+            false => Arc::default(),
+        };
+        let chosen = choices.choose(certname.as_str(), &groups, environment.as_str());
+        chosen.clone()
+    }
+
+    /// Remembers the groups of a node that requests a catalog, if the choice of its compiler depends on them.
+    pub fn remember_groups(&self, certname: &Certname, groups: &[String]) {
+        if self.inner.settings.choices.depends_on_groups() {
+            self.inner.known_groups.set(certname, groups);
+        }
+    }
+
+    async fn groups_of(&self, certname: &Certname) -> Arc<[String]> {
+        if let Some(groups) = self.inner.known_groups.get(certname) {
+            return groups;
+        }
+        // a node without facts, or with groups that contradict each other, is in none
+        let node = CatalogNode::read(&self.inner.classifier, certname, None).await;
+        let node = node.ok();
+        let groups = node.as_ref().map_or(&[][..], CatalogNode::groups);
+        self.inner.known_groups.set(certname, groups);
+        groups.into()
     }
 
     /// An environment, ready to compile; the live version if `code_id` is `None`. The version is not

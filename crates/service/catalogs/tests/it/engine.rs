@@ -373,6 +373,46 @@ async fn a_node_of_the_puppetserver_is_not_compiled_here() {
 }
 
 #[tokio::test]
+async fn a_node_group_chooses_the_compiler_of_its_nodes() {
+    let chosen = |compiler, reason: &str| ChosenCompiler {
+        compiler,
+        reason: reason.to_owned(),
+    };
+    let native = chosen(CatalogCompiler::Native, "moved");
+    let settings = CatalogSettings {
+        choices: CompilerChoices {
+            default: chosen(CatalogCompiler::Puppetserver, "not yet"),
+            by_group: [("moved".to_owned(), native.clone())].into(),
+            ..CompilerChoices::default()
+        },
+        ..CatalogSettings::default()
+    };
+    let world = World::new(settings).await;
+    world.deploy('1', "notify { 'one': }");
+    let rule = json!(["=", ["fact", "size"], "2"]);
+    world.group(json!({"name": "moved", "rule": rule})).await;
+    let compiled = world.compile("n1").await.unwrap();
+    assert_eq!(compiled.compiler, native);
+    assert!(world.compile("n10").await.is_err());
+
+    // by the name alone: the known facts, and then those of the last request
+    let production = "production".parse().unwrap();
+    let reason = async |certname: &str| {
+        let certname = certname.parse().unwrap();
+        let chosen = world.catalogs.compiler_of_certname(&certname, &production);
+        chosen.await.reason
+    };
+    assert_eq!(reason("n1").await, "moved");
+    assert_eq!(reason("n10").await, "not yet");
+    assert_eq!(reason("without.facts").await, "not yet");
+    let n10 = "n10".parse().unwrap();
+    world.catalogs.remember_groups(&n10, &["moved".to_owned()]);
+    assert_eq!(reason("n10").await, "moved");
+    world.catalogs.remember_groups(&n10, &[]);
+    assert_eq!(reason("n10").await, "not yet");
+}
+
+#[tokio::test]
 async fn errors_of_the_code_name_their_place() {
     let world = World::new(CatalogSettings::default()).await;
     let version = world.deploy('1', "notify { $unknown: }");

@@ -161,7 +161,7 @@ async fn an_agent_waits_as_it_is_told_and_runs_when_the_queue_has_room() {
         return;
     }
     let puppet = Puppet8::new().unwrap();
-    let (printed, code) = run_refused_agent(|home| puppet.puppet_command(home)).await;
+    let (printed, code) = Box::pin(run_refused_agent(|home| puppet.puppet_command(home))).await;
     assert!(printed.contains("Sleeping for"), "{printed}");
     assert_eq!(code, Some(2), "{printed}");
 }
@@ -177,7 +177,7 @@ async fn an_agent_7_23_waits_and_ends_its_run() {
         eprintln!("SKIPPED: puppet is not installed");
         return;
     }
-    let (printed, code) = run_refused_agent(|_| vec!["puppet".into()]).await;
+    let (printed, code) = Box::pin(run_refused_agent(|_| vec!["puppet".into()])).await;
     assert!(printed.contains("Sleeping for"), "{printed}");
     assert!(
         printed.contains("attempt to read body out of block"),

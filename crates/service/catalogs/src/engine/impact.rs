@@ -66,7 +66,7 @@ impl Catalogs {
                 Arc::clone(&after),
                 origin.clone(),
             );
-            async move { (index, compared.await) }.boxed()
+            async move { (index, Box::pin(compared).await) }.boxed()
         });
         // Collected, because the compiler cannot prove the lazy form to be sendable.
         let comparisons: Vec<_> = comparisons.collect();

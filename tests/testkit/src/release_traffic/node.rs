@@ -63,7 +63,8 @@ const fn files(checksums: usize) -> AnswerParts {
 const CATALOG: AnswerParts = AnswerParts {
     markers: CATALOG_MARKERS,
     checksums: CATALOG_FILES,
-    code_ids: 1,
+    // that of the catalog, and its version
+    code_ids: 2,
 };
 
 // === impl TrafficNode ===

@@ -81,7 +81,14 @@ pub struct Releases {
     count: u32,
     /// The release that has a content, by the hash of the content in hexadecimal digits.
     by_hash: HashMap<String, u32>,
+    /// The hash of the plugin that ships with the server, and is of no release.
+    shipped_plugin: String,
 }
+
+/// The plugin that every environment has from the server.
+const SHIPPED_PLUGIN: &[u8] = include_bytes!(
+    "../../../../modules/direct_puppet/lib/puppet/indirector/catalog/direct_puppet.rb"
+);
 
 // === impl Releases ===
 
@@ -97,12 +104,21 @@ impl Releases {
                 }
             }
         }
-        Self { count, by_hash }
+        Self {
+            count,
+            by_hash,
+            shipped_plugin: hash(SHIPPED_PLUGIN),
+        }
     }
 
     /// The files of all releases, in order.
     pub fn commits(&self) -> impl Iterator<Item = CommittedFiles> {
         (1..=self.count).map(files_of)
+    }
+
+    /// True for a file of the server's own modules.
+    pub(super) fn is_shipped(&self, hexadecimal: &str) -> bool {
+        self.shipped_plugin == hexadecimal
     }
 
     /// The release with a file whose content has this hash.

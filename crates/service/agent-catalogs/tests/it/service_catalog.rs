@@ -63,6 +63,8 @@ async fn facts_and_trusted_data_are_those_of_the_request_or_of_the_node() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_kept_recorded_or_exported_unless_it_is_requested() {
     let mut site = Site::start().await;
+    // files that have just changed outside of the version are read again each time
+    tokio::time::sleep(2 * catalogs::defaults::OUTSIDE_FILE_SETTLED).await;
     site.deploy('a', &[("manifests/site.pp", MANIFEST)]);
     let certname = NODE.parse().unwrap();
     let given = ServiceCatalogRequest {

@@ -374,10 +374,11 @@ impl AgentCatalogs {
         };
         let classified = self.classify(&request.agent, &request.environment, facts);
         let node = classified.as_ref().ok();
-        let groups = node.map_or(&[][..], CatalogNode::groups);
-        self.inner.catalogs.remember_groups(certname, groups);
         let of_puppetserver = self.puppetserver_reason(request, node);
         if let Some(facts) = &request.facts {
+            // known facts may be of another program than Puppet, and so give other groups
+            let groups = node.map_or(&[][..], CatalogNode::groups);
+            self.inner.catalogs.remember_groups(certname, groups);
             let forwards = of_puppetserver.is_none();
             self.record_facts(request, facts, forwards).await;
         }

@@ -298,6 +298,22 @@ async fn the_nodes_of_a_group_are_moved_with_their_next_catalogs() {
         assert_eq!(catalog(role).await, is_moved, "{role}");
         assert_eq!(has_native_files().await, is_moved, "{role}");
     }
+    // facts of another program move nothing
+    let facts = json!({"role": "web"}).as_object().unwrap().clone();
+    let record = inventory::NodeRecord {
+        facts: Arc::new(facts),
+        trusted: Arc::default(),
+        environment: Some("production".to_owned()),
+        timestamp: jiff::Timestamp::now(),
+    };
+    let certname = "node1".parse().unwrap();
+    let recording = site.inventory.record_facts(&certname, record);
+    recording.await.unwrap();
+    let question = json!({"environment": "production", "catalog_uuid": "x"});
+    let check = node.request(Method::POST, "/tutti/v1/catalogs/node1/check");
+    let answer = check.body(question.to_string()).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+    assert!(!has_native_files().await);
 }
 
 #[tokio::test]

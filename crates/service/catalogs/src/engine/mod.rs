@@ -363,9 +363,11 @@ impl Catalogs {
         }
         // a node without facts, or with groups that contradict each other, is in none
         let node = CatalogNode::read(&self.inner.classifier, certname, None).await;
-        let node = node.ok();
         let groups = node.as_ref().map_or(&[][..], CatalogNode::groups);
-        self.inner.known_groups.set(certname, groups);
+        // the source may answer again before the next request
+        if !matches!(node, Err(CatalogError::FactSource(_))) {
+            self.inner.known_groups.set(certname, groups);
+        }
         groups.into()
     }
 

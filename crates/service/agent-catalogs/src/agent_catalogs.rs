@@ -136,7 +136,14 @@ pub struct AgentCatalog {
     pub volatile: Option<VolatileCause>,
 }
 
+/// Form of a document, and the checksum type of its files if it is static.
+pub(crate) type CatalogFormat = (DocumentForm, Option<ChecksumType>);
+
 impl AgentCatalogRequest {
+    pub(crate) fn format(&self) -> CatalogFormat {
+        (self.form, self.static_files)
+    }
+
     /// A request as agents of Puppet 7 and 8 make it, with the facts that the node sent last.
     #[must_use]
     pub fn from_known_facts(agent: AgentIdentity, environment: EnvironmentName) -> Self {
@@ -259,15 +266,11 @@ impl AgentCatalogs {
                 reason: chosen.reason,
             });
         }
-        let node = node.without_reported_facts();
-        let opening = self
-            .inner
-            .catalogs
-            .environment(&environment, request.code_id.as_deref());
-        let opened = opening.await?;
+        let node = Arc::new(node.without_reported_facts());
         let policy = self.inner.facts_policies.of_groups(node.groups());
-        let current = Box::pin(self.current_catalog(&request, &node, &opened, policy));
-        let causes = match current.await? {
+        let current = self.current_catalog(&request, &node, &environment, policy);
+        let (opened, current) = Box::pin(current).await?;
+        let causes = match current {
             Ok(current) => {
                 self.record_use(&request, &current, kept).await?;
                 return Ok(AgentCatalog {
@@ -337,7 +340,7 @@ impl AgentCatalogs {
 
     pub(crate) fn inputs<'i>(
         &'i self,
-        request: &AgentCatalogRequest,
+        (form, static_files): CatalogFormat,
         node: &'i CatalogNode,
         opened: &'i OpenEnvironment,
         code_id: &'i str,
@@ -348,8 +351,8 @@ impl AgentCatalogs {
             environment: opened.environment.as_str(),
             code_id,
             server_facts: self.inner.catalogs.server_facts(),
-            form: request.form,
-            static_files: request.static_files,
+            form,
+            static_files,
         }
     }
 
@@ -365,12 +368,7 @@ impl AgentCatalogs {
         let certname = &request.agent.certname;
         let facts = match &request.facts {
             Some(facts) => facts.values.clone(),
-            None => {
-                let known = self.known_facts(certname).await?;
-                known.ok_or_else(|| AgentCatalogError::NoFacts {
-                    certname: certname.clone(),
-                })?
-            }
+            None => self.required_facts(certname).await?,
         };
         let classified = self.classify(&request.agent, &request.environment, facts);
         let node = classified.as_ref().ok();
@@ -382,16 +380,23 @@ impl AgentCatalogs {
             let forwards = of_puppetserver.is_none();
             self.record_facts(request, facts, forwards).await;
         }
-        if let Some(reason) = of_puppetserver {
-            return Err(AgentCatalogError::OfPuppetserver {
-                certname: certname.clone(),
-                reason,
-            });
-        }
-        let node = classified?;
-        let environment = node.group_environment().unwrap_or(&request.environment);
-        let environment = environment.clone();
-        Ok((node, environment))
+        place_node(request, classified, of_puppetserver)
+    }
+
+    /// The same for a request without facts whose node is only compared: it has no facts.
+    ///
+    /// # Errors
+    /// As those of [`classify_request`](Self::classify_request).
+    pub(crate) async fn classify_compared(
+        &self,
+        request: &AgentCatalogRequest,
+    ) -> Result<(CatalogNode, EnvironmentName), AgentCatalogError> {
+        let agent = &request.agent;
+        let facts = self.required_facts(&agent.certname).await?;
+        let facts = node_facts(agent, &request.environment, facts);
+        let classified = self.inner.catalogs.classify_node_without_facts(facts);
+        let of_puppetserver = self.puppetserver_reason(request, classified.as_ref().ok());
+        place_node(request, classified.map_err(Into::into), of_puppetserver)
     }
 
     /// Records the facts of a request. A node is configured even if they cannot be recorded, because the
@@ -428,7 +433,17 @@ impl AgentCatalogs {
         certname: &Certname,
     ) -> Result<Option<Map<String, Json>>, AgentCatalogError> {
         let known = self.known_node(certname).await?;
-        Ok(known.map(|record| (*record.facts).clone()))
+        Ok(known.map(|record| Arc::unwrap_or_clone(record.facts)))
+    }
+
+    async fn required_facts(
+        &self,
+        certname: &Certname,
+    ) -> Result<Map<String, Json>, AgentCatalogError> {
+        let known = self.known_facts(certname).await?;
+        known.ok_or_else(|| AgentCatalogError::NoFacts {
+            certname: certname.clone(),
+        })
     }
 
     /// The node as the inventory knows it.
@@ -449,14 +464,40 @@ impl AgentCatalogs {
         environment: &EnvironmentName,
         facts: Map<String, Json>,
     ) -> Result<CatalogNode, AgentCatalogError> {
-        let facts = NodeFacts {
-            certname: agent.certname.clone(),
-            fact: Json::Object(facts),
-            trusted: Json::Object(agent.trusted.clone()),
-            requested_environment: Some(environment.to_string()),
-        };
+        let facts = node_facts(agent, environment, facts);
         Ok(self.inner.catalogs.classify_node(facts)?)
     }
+}
+
+fn node_facts(
+    agent: &AgentIdentity,
+    environment: &EnvironmentName,
+    facts: Map<String, Json>,
+) -> NodeFacts {
+    NodeFacts {
+        certname: agent.certname.clone(),
+        fact: Json::Object(facts),
+        trusted: Json::Object(agent.trusted.clone()),
+        requested_environment: Some(environment.to_string()),
+    }
+}
+
+/// A node with the environment that it belongs to, unless a puppetserver compiles its catalogs.
+fn place_node(
+    request: &AgentCatalogRequest,
+    classified: Result<CatalogNode, AgentCatalogError>,
+    puppetserver_reason: Option<String>,
+) -> Result<(CatalogNode, EnvironmentName), AgentCatalogError> {
+    if let Some(reason) = puppetserver_reason {
+        return Err(AgentCatalogError::OfPuppetserver {
+            certname: request.agent.certname.clone(),
+            reason,
+        });
+    }
+    let node = classified?;
+    let environment = node.group_environment().unwrap_or(&request.environment);
+    let environment = environment.clone();
+    Ok((node, environment))
 }
 
 /// A catalog that only tells the agent to change its environment.

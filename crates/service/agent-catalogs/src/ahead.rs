@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use catalogs::CatalogError;
 use environments::EnvironmentName;
@@ -185,10 +185,10 @@ impl AgentCatalogs {
         if of_node != *environment || policy == FactsPolicy::Ignore {
             return Ok(AheadOutcome::Left);
         }
-        let node = node.without_reported_facts();
-        let opened = self.inner.catalogs.environment(environment, None).await?;
-        let current = Box::pin(self.current_catalog(&request, &node, &opened, FactsPolicy::Read));
-        let causes = match current.await? {
+        let node = Arc::new(node.without_reported_facts());
+        let current = self.current_catalog(&request, &node, environment, FactsPolicy::Read);
+        let (opened, current) = Box::pin(current).await?;
+        let causes = match current {
             Ok(_) => return Ok(AheadOutcome::Current),
             Err(causes) => causes,
         };

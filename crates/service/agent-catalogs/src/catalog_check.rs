@@ -3,18 +3,13 @@
 //! Invariant: a catalog is called current only if a request with the facts from which it was compiled would
 //! get the same document. Other facts come with the next request for a catalog.
 
-use std::fmt;
+use std::sync::Arc;
 
 use environments::EnvironmentName;
-use flate2::read::GzDecoder;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::agent_catalogs::AgentCatalogs;
 use crate::compile_cause::CompileCause;
-use crate::{
-    AgentCatalogError, AgentCatalogRequest, AgentIdentity, CatalogInput, CompressedCatalog,
-    FactsPolicy,
-};
+use crate::{AgentCatalogError, AgentCatalogRequest, AgentIdentity, CatalogInput, FactsPolicy};
 
 /// Whether the last catalog of a node is still the right one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +41,7 @@ impl AgentCatalogs {
         // first, because it stands for the age of all that is read
         let kept = self.inner.catalogs.begin_catalog(&agent.certname);
         let request = AgentCatalogRequest::from_known_facts(agent, environment);
-        let (node, environment) = match self.classify_request(&request).await {
+        let (node, environment) = match self.classify_compared(&request).await {
             Err(AgentCatalogError::OfPuppetserver { .. }) => {
                 return outdated("a puppetserver compiles the catalogs of the node");
             }
@@ -55,15 +50,14 @@ impl AgentCatalogs {
         if environment != request.environment {
             return outdated("the node belongs to another environment");
         }
-        let node = node.without_reported_facts();
-        let opened = self.inner.catalogs.environment(&environment, None).await?;
         // The inventory may have the facts of another program than Puppet, such as an agent's own. They are not
         // those of the next request for a catalog, which alone are compared.
-        let policy = FactsPolicy::Ignore;
-        let current = Box::pin(self.current_catalog(&request, &node, &opened, policy));
-        match current.await? {
+        let (node, policy) = (Arc::new(node), FactsPolicy::Ignore);
+        let current = self.current_catalog(&request, &node, &environment, policy);
+        let (_, current) = Box::pin(current).await?;
+        match current {
             Err(causes) => outdated(causes.first().map_or("it is not known", summarize)),
-            Ok(current) if has_uuid(current.body(), catalog_uuid) => {
+            Ok(current) if current.has_uuid(catalog_uuid) => {
                 self.record_use(&request, &current, kept).await?;
                 Ok(CatalogState::Current)
             }
@@ -100,66 +94,5 @@ fn summarize_input(input: CatalogInput) -> &'static str {
         CatalogInput::ServerFacts => "the facts of this server have changed",
         CatalogInput::Format => "the agent asked for another form of it",
         CatalogInput::FactNames => "it has facts of other names",
-    }
-}
-
-/// True if a document has this `catalog_uuid`. The key is among the first of a document, and only the part
-/// before it is decompressed.
-fn has_uuid(body: &CompressedCatalog, catalog_uuid: &str) -> bool {
-    let gzip = body.gzip();
-    let reader = std::io::BufReader::new(GzDecoder::new(&*gzip));
-    let mut found = None;
-    let mut document = serde_json::Deserializer::from_reader(reader);
-    // ends with an error as soon as the key is found
-    let _ = document.deserialize_map(UuidVisitor { found: &mut found });
-    found.as_deref() == Some(catalog_uuid)
-}
-
-struct UuidVisitor<'f> {
-    found: &'f mut Option<String>,
-}
-
-impl<'de> Visitor<'de> for UuidVisitor<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a catalog")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            if key == "catalog_uuid" {
-                *self.found = map.next_value()?;
-                return Ok(());
-            }
-            map.next_value::<IgnoredAny>()?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_id_of_a_document_is_found_without_the_rest() {
-        let body = |text: &str| CompressedCatalog::new(text);
-        let whole = body(r#"{"tags": ["a"], "catalog_uuid": "x", "resources": []}"#);
-        assert!(has_uuid(&whole, "x"));
-        assert!(!has_uuid(&whole, "y"));
-        assert!(has_uuid(
-            &body(r#"{"catalog_uuid": "x", "resources": [}"#),
-            "x"
-        ));
-        for other in [
-            r#"{"catalog_uuid": null}"#,
-            "{}",
-            "[]",
-            "",
-            r#"{"resources": [{"catalog_uuid": "x"}]}"#,
-        ] {
-            assert!(!has_uuid(&body(other), "x"), "{other}");
-        }
     }
 }

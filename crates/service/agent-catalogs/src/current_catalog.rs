@@ -2,16 +2,16 @@
 //!
 //! Invariant: a catalog is given again only if a compilation would give the same now.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use catalogs::{CatalogNode, KeptCatalog, OpenEnvironment, QueryChange, changed_files};
+use environments::EnvironmentName;
 use error_causes::chain;
 use pcp::Certname;
 use store::now_ms;
 
-use crate::agent_catalogs::{AgentCatalogRequest, AgentCatalogs};
+use crate::agent_catalogs::{AgentCatalogRequest, AgentCatalogs, CatalogFormat};
 use crate::compile_cause::{CompileCause, NameList};
 use crate::defaults::{CAUSE_TEXT_MAX, RECORD_USE};
 use crate::fingerprint::CatalogInputs;
@@ -22,12 +22,22 @@ use crate::{AgentCatalogError, CatalogInput, CompressedCatalog, FactsPolicy};
 #[derive(Debug)]
 pub(crate) struct CurrentCatalog {
     kept: Arc<KeptAgentCatalog>,
-    newest: NewestCatalog,
+    newest: Arc<NewestCatalog>,
 }
+
+/// An open environment, and the catalog in it; or else the reasons for which there is none.
+pub(crate) type CurrentCatalogOutcome = (
+    Arc<OpenEnvironment>,
+    Result<CurrentCatalog, Vec<CompileCause>>,
+);
 
 impl CurrentCatalog {
     pub(crate) fn body(&self) -> &CompressedCatalog {
         &self.newest.body
+    }
+
+    pub(crate) fn has_uuid(&self, catalog_uuid: &str) -> bool {
+        self.newest.uuid() == Some(catalog_uuid)
     }
 
     /// True if the agent got it.
@@ -37,47 +47,73 @@ impl CurrentCatalog {
 }
 
 impl AgentCatalogs {
-    /// The last catalog of a node, if a compilation would give the same now, or else the reasons that it
-    /// would not. `policy` says which facts of the node count.
+    /// The last catalog of a node, if a compilation in the environment would give the same now, or else the
+    /// reasons that it would not. `policy` says which facts of the node count.
+    ///
+    /// # Errors
+    /// The environment does not exist, or cannot be read.
     pub(crate) async fn current_catalog(
         &self,
         request: &AgentCatalogRequest,
-        node: &CatalogNode,
-        opened: &OpenEnvironment,
+        node: &Arc<CatalogNode>,
+        environment: &EnvironmentName,
         policy: FactsPolicy,
-    ) -> Result<Result<CurrentCatalog, Vec<CompileCause>>, AgentCatalogError> {
-        let Some(code_id) = &opened.code_id else {
-            return Ok(Err(vec![CompileCause::NoVersion]));
-        };
+    ) -> Result<CurrentCatalogOutcome, AgentCatalogError> {
         let certname = node.certname();
-        let Some(kept) = self.kept_catalogs(certname).await.into_iter().next() else {
-            return Ok(Err(vec![CompileCause::NoCatalog]));
+        let kept = self.kept_catalogs(certname).await.into_iter().next();
+        let (engine, node, format) = (self.clone(), Arc::clone(node), request.format());
+        let comparing = self.inner.catalogs.with_environment(
+            environment,
+            request.code_id.as_deref(),
+            move |opened| {
+                let current = engine.compare_inputs(kept, (&node, &opened), format, policy);
+                (opened, current)
+            },
+        );
+        let (opened, current) = comparing.await?;
+        let current = match current {
+            Ok(current) => current,
+            Err(causes) => return Ok((opened, Err(causes))),
         };
-        let Some(newest) = kept.newest.clone() else {
-            return Ok(Err(vec![CompileCause::NoCatalog]));
+        let queries = &current.newest.dependencies.queries;
+        let changed = self.inner.catalogs.changed_queries(certname, queries);
+        let changed = changed.await;
+        let current = match changed.is_empty() {
+            true => Ok(current),
+            false => Err(query_causes(changed)),
         };
-        let now = self.inputs(request, node, opened, code_id);
+        Ok((opened, current))
+    }
+
+    /// Compares all but the queries of a catalog with what it would be compiled from now. Examines files.
+    fn compare_inputs(
+        &self,
+        kept: Option<Arc<KeptAgentCatalog>>,
+        (node, opened): (&CatalogNode, &OpenEnvironment),
+        format: CatalogFormat,
+        policy: FactsPolicy,
+    ) -> Result<CurrentCatalog, Vec<CompileCause>> {
+        let Some(code_id) = &opened.code_id else {
+            return Err(vec![CompileCause::NoVersion]);
+        };
+        let newest = kept.and_then(|kept| Some((kept.newest.clone()?, kept)));
+        let Some((newest, kept)) = newest else {
+            return Err(vec![CompileCause::NoCatalog]);
+        };
+        let now = self.inputs(format, node, opened, code_id);
         let causes = changed_inputs(&kept, &newest.dependencies, &now, policy);
         if !causes.is_empty() {
-            return Ok(Err(causes));
+            return Err(causes);
         }
-        let Some(outside_files) = newest.dependencies.outside_files.clone() else {
-            return Ok(Err(vec![CompileCause::UnknownOutsideFiles]));
+        let Some(outside_files) = &newest.dependencies.outside_files else {
+            return Err(vec![CompileCause::UnknownOutsideFiles]);
         };
-        let examining = tokio::task::spawn_blocking(move || changed_files(&outside_files));
-        let changed = examining.await.map_err(io::Error::from);
-        let changed = changed.map_err(AgentCatalogError::Thread)?;
+        let changed = changed_files(outside_files);
         if !changed.is_empty() {
             let paths = NameList::new(changed);
-            return Ok(Err(vec![CompileCause::OutsideFiles { paths }]));
+            return Err(vec![CompileCause::OutsideFiles { paths }]);
         }
-        let catalogs = &self.inner.catalogs;
-        let changed = catalogs.changed_queries(certname, &newest.dependencies.queries);
-        let changed = changed.await;
-        if !changed.is_empty() {
-            return Ok(Err(query_causes(changed)));
-        }
-        Ok(Ok(CurrentCatalog { kept, newest }))
+        Ok(CurrentCatalog { kept, newest })
     }
 
     /// The catalogs of a node, the newest first: those in memory, or else in the database.

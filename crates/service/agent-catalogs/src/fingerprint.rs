@@ -17,6 +17,7 @@ use environments::Sha256;
 use pcore::{Hash, Value};
 use serde::{Deserialize, Serialize};
 
+use crate::agent_catalogs::CatalogFormat;
 use crate::digest::digest_of;
 use crate::{ChecksumType, FactsPolicy};
 
@@ -155,7 +156,7 @@ impl CatalogFingerprint {
     }
 
     /// Form and checksum type that the agent asked for; `None` if they are those of another build.
-    pub(crate) fn format(&self) -> Option<(DocumentForm, Option<ChecksumType>)> {
+    pub(crate) fn format(&self) -> Option<CatalogFormat> {
         let digest = self.inputs.get(&CatalogInput::Format)?;
         let types = || ChecksumType::all().map(Some).chain([None]);
         let forms = [DocumentForm::Rich, DocumentForm::Texts].into_iter();

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use catalogs::OutsideFileStates;
 use compiler::DataQueryResult;
@@ -31,7 +31,7 @@ pub(crate) struct KeptAgentCatalog {
     /// Contents that the document names by hash.
     pub(crate) contents: Arc<StaticContents>,
     /// `None` if there is a newer catalog of the node.
-    pub(crate) newest: Option<NewestCatalog>,
+    pub(crate) newest: Option<Arc<NewestCatalog>>,
     /// True if the agent got it.
     pub(crate) given: AtomicBool,
     /// Time at which it was given last, to the day, in milliseconds since 1970.
@@ -42,6 +42,8 @@ pub(crate) struct KeptAgentCatalog {
 #[derive(Debug, Clone)]
 pub(crate) struct NewestCatalog {
     pub(crate) body: CompressedCatalog,
+    /// The id of the document, once it was needed; `None` in it if the document has none.
+    uuid: OnceLock<Option<Box<str>>>,
     pub(crate) dependencies: CatalogDependencies,
     /// Exported resources, to be kept when the agent gets the catalog; `None` if none wait for that.
     pub(crate) exported: Option<Arc<[Json]>>,
@@ -284,6 +286,7 @@ impl KeptState {
         let bytes = catalog.contents.len() * EACH;
         catalog.contents = self.contents.share(catalog.contents, bytes);
         if let Some(newest) = &mut catalog.newest {
+            let newest = Arc::make_mut(newest);
             let read = &mut newest.dependencies.fingerprint.read_facts;
             *read = self.read_facts.share(Arc::clone(read), read.len() * EACH);
             let keys = &mut newest.dependencies.hiera_keys;
@@ -343,6 +346,26 @@ impl NodeCatalogs {
     fn bytes(&self) -> usize {
         const EACH: usize = 200;
         EACH + self.catalogs.iter().map(|it| it.bytes()).sum::<usize>()
+    }
+}
+
+impl NewestCatalog {
+    pub(crate) fn new(
+        body: CompressedCatalog,
+        dependencies: CatalogDependencies,
+        exported: Option<Arc<[Json]>>,
+    ) -> Self {
+        Self {
+            body,
+            uuid: OnceLock::new(),
+            dependencies,
+            exported,
+        }
+    }
+
+    /// The `catalog_uuid` of the document; `None` if it has none.
+    pub(crate) fn uuid(&self) -> Option<&str> {
+        self.uuid.get_or_init(|| self.body.read_uuid()).as_deref()
     }
 }
 

@@ -105,17 +105,17 @@ impl AgentCatalogs {
         let stored = inner.stored.as_ref();
         let sequence = stored.map_or(0, StoredCatalogs::next_sequence);
         let catalog = opened.code_id.as_ref().map(|code_id| {
-            let inputs = self.inputs(request, node, opened, code_id);
+            let inputs = self.inputs(request.format(), node, opened, code_id);
             KeptAgentCatalog {
                 sequence,
                 environment: opened.environment.clone(),
                 code_id: code_id.clone(),
                 contents: Arc::new(contents),
-                newest: Some(NewestCatalog {
-                    body: body.clone(),
-                    dependencies: dependencies(&inputs, &compiled.reads, opened),
-                    exported: document.exported,
-                }),
+                newest: Some(Arc::new(NewestCatalog::new(
+                    body.clone(),
+                    dependencies(&inputs, &compiled.reads, opened),
+                    document.exported,
+                ))),
                 given: AtomicBool::new(ahead.is_none()),
                 used_ms: AtomicI64::new(now_ms()),
             }
@@ -171,7 +171,7 @@ fn dependencies(
     let read_facts = reads.facts.paths.iter().cloned().map(ReadFact).collect();
     CatalogDependencies {
         fingerprint: CatalogFingerprint::new(inputs, Arc::new(read_facts)),
-        outside_files: opened.outside_files.states().map(Arc::new),
+        outside_files: opened.outside_files.states(),
         hiera_keys: Arc::new(reads.hiera_keys.clone()),
         queries: Arc::new(reads.queries.clone()),
         volatile: reads.volatile.map(|it| it.as_str().to_owned()),

@@ -108,7 +108,7 @@ impl CatalogSealer {
         let contents = self.open(&place(CONTENTS), &row.contents)?;
         let contents: Vec<(environments::Sha256, StaticContent)> = uncompress(&contents)?;
         let newest = match &row.body {
-            Some(body) => Some(read_body(self.open(&place(BODY), body)?)?),
+            Some(body) => Some(Arc::new(read_body(self.open(&place(BODY), body)?)?)),
             None => None,
         };
         let environment = row.environment.parse();
@@ -153,11 +153,12 @@ fn read_body(plain: Vec<u8>) -> Result<NewestCatalog, StoredCatalogError> {
         return Err(StoredCatalogError::CutOff);
     }
     let stored: StoredDependencies = uncompress(&rest.split_to(length))?;
-    Ok(NewestCatalog {
-        dependencies: stored.dependencies,
-        exported: stored.exported,
-        body: CompressedCatalog::from_gzip(rest),
-    })
+    let body = CompressedCatalog::from_gzip(rest);
+    Ok(NewestCatalog::new(
+        body,
+        stored.dependencies,
+        stored.exported,
+    ))
 }
 
 fn compress(value: &impl Serialize) -> Result<Vec<u8>, StoredCatalogError> {

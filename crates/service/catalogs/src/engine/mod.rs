@@ -292,6 +292,17 @@ impl Catalogs {
         CatalogNode::classify(&self.inner.classifier, facts)
     }
 
+    /// The same node without its facts, which are read by the rules of node groups alone.
+    ///
+    /// # Errors
+    /// The node groups contradict each other, or name an environment without a valid name.
+    pub fn classify_node_without_facts(
+        &self,
+        facts: NodeFacts,
+    ) -> Result<CatalogNode, CatalogError> {
+        CatalogNode::classify_without_facts(&self.inner.classifier, facts)
+    }
+
     /// The variable `$server_facts` of all catalogs, without the environment.
     #[must_use]
     pub fn server_facts(&self) -> &Hash {
@@ -381,11 +392,29 @@ impl Catalogs {
         environment: &EnvironmentName,
         code_id: Option<&str>,
     ) -> Result<Arc<OpenEnvironment>, CatalogError> {
+        let opening = self.with_environment(environment, code_id, |opened| opened);
+        opening.await
+    }
+
+    /// Opens the environment and does work with it on the same thread, which may read files: each further
+    /// thread costs a request as much as all its comparisons.
+    ///
+    /// # Errors
+    /// The environment or the version does not exist, or cannot be read.
+    pub async fn with_environment<T: Send + 'static>(
+        &self,
+        environment: &EnvironmentName,
+        code_id: Option<&str>,
+        work: impl FnOnce(Arc<OpenEnvironment>) -> T + Send + 'static,
+    ) -> Result<T, CatalogError> {
         let (inner, name) = (Arc::clone(&self.inner), environment.clone());
         let code_id = code_id.map(str::to_owned);
-        let opening = tokio::task::spawn_blocking(move || inner.open(&name, code_id.as_deref()));
-        match opening.await {
-            Ok(opened) => opened,
+        let working = tokio::task::spawn_blocking(move || {
+            let opened = inner.open(&name, code_id.as_deref())?;
+            Ok(work(opened))
+        });
+        match working.await {
+            Ok(done) => done,
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use classifier::{Classifier, GroupClasses, NodeClassification, NodeFacts};
+use classifier::{Classifier, GroupClasses, GroupConflict, NodeClassification, NodeFacts};
 use compiler::{ClassifiedClass, trusted_data, with_agent_facts};
 use environments::EnvironmentName;
 use pcore::{Hash, Value};
@@ -62,6 +62,24 @@ impl CatalogNode {
         facts: NodeFacts,
     ) -> Result<Self, CatalogError> {
         let classified = classifier.classify(&facts);
+        Self::classified(classifier, facts, classified)
+    }
+
+    /// The same node without its facts, for a comparison of its other data.
+    pub(super) fn classify_without_facts(
+        classifier: &Classifier,
+        facts: NodeFacts,
+    ) -> Result<Self, CatalogError> {
+        let classified = classifier.classify(&facts);
+        let fact = Json::Null;
+        Self::classified(classifier, NodeFacts { fact, ..facts }, classified)
+    }
+
+    fn classified(
+        classifier: &Classifier,
+        facts: NodeFacts,
+        classified: Result<NodeClassification, Box<GroupConflict>>,
+    ) -> Result<Self, CatalogError> {
         let classified = classified.map_err(CatalogError::Classification)?;
         let node = Self::new(facts, classified)?;
         // Where no groups are used, agents choose their environments, as with Puppet itself.

@@ -29,7 +29,8 @@ pub struct OutsideFiles {
 
 #[derive(Debug, Default)]
 struct NotedFiles {
-    states: OutsideFileStates,
+    /// Shared with those who compare them, so that none copies them for each request.
+    states: Arc<OutsideFileStates>,
     /// True if a file had changed so recently that a further change may leave its state as it is.
     has_unsettled: bool,
 }
@@ -92,10 +93,10 @@ impl OutsideFiles {
     /// The states of all files before they were read; `None` if they cannot be compared: there are too
     /// many, or one had just changed.
     #[must_use]
-    pub fn states(&self) -> Option<OutsideFileStates> {
+    pub fn states(&self) -> Option<Arc<OutsideFileStates>> {
         let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         let is_comparable = noted.states.len() <= OUTSIDE_FILES_MAX && !noted.has_unsettled;
-        is_comparable.then(|| noted.states.clone())
+        is_comparable.then(|| Arc::clone(&noted.states))
     }
 }
 
@@ -103,7 +104,7 @@ impl NotedFiles {
     fn add(&mut self, path: &Path) {
         let state = state(path);
         self.has_unsettled |= state.is_some_and(|state| !is_settled(state));
-        self.states.insert(path.to_owned(), state);
+        Arc::make_mut(&mut self.states).insert(path.to_owned(), state);
     }
 
     /// Adds a directory with all below it, as far as there is room. A directory changes when an entry is

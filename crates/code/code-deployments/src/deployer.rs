@@ -35,6 +35,7 @@ use code_sources::source_trees::{CONTROL, FetchedTree, TreeFetcher, VersionConte
 use code_sources::svn::SvnProgram;
 use code_store::content::{ContentError, ContentStore, TreeManifest, TreePath, content_error};
 use code_store::directory_lock::{DirectoryLock, DirectoryLockHolder};
+use code_store::low_priority::run_at_low_priority;
 use code_store::r10k_deploy_file::{self, R10K_FILE};
 use code_store::tree_notes::repositories_directory;
 use code_store::version::{
@@ -283,7 +284,7 @@ impl Deployer {
         built.omitted_directories = layout.omitted_directories().to_vec();
         let (versions, made) = (self.shared.versions.clone(), built.clone());
         let more = self.generate_types(&environment, &built.lock);
-        run_blocking(move || {
+        run_in_background(move || {
             versions.build_with(&environment, &made.signature, &layout, more)?;
             Ok(())
         })
@@ -445,6 +446,13 @@ fn published_layout(
     let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeploymentError::Internal)?;
     layout.write(path, text);
     Ok(layout)
+}
+
+/// Does work on a blocking thread to which the scheduler prefers those that answer requests.
+async fn run_in_background<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, DeploymentError> + Send + 'static,
+) -> Result<T, DeploymentError> {
+    run_blocking(|| run_at_low_priority(work)).await
 }
 
 async fn run_blocking<T: Send + 'static>(

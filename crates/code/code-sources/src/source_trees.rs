@@ -21,6 +21,7 @@ use crate::svn::{SvnAddress, SvnError, SvnProgram};
 use code_store::content::{
     ContentError, ContentHash, ContentStore, TreeEntry, TreeId, TreeManifest,
 };
+use code_store::low_priority::run_at_low_priority;
 use code_store::notes::{read_note, write_note};
 use code_store::tree_notes::{commits_directory, revisions_directory};
 use code_store::version_lock::{LockedModule, ModuleOrigin, VersionLock};
@@ -356,7 +357,9 @@ impl TreeFetcher {
     ) -> Result<TreeManifest, TreeFetchError> {
         let tree = || {
             let (trees, mirror, commit) = (self.clone(), Arc::clone(mirror), commit.clone());
-            tokio::task::spawn_blocking(move || trees.tree(&mirror, &commit))
+            tokio::task::spawn_blocking(move || {
+                run_at_low_priority(|| trees.tree(&mirror, &commit))
+            })
         };
         match tree().await.map_err(|_| TreeFetchError::Internal)? {
             Err(TreeFetchError::Tree(error)) if error.is_mirror_error() => {

@@ -59,3 +59,7 @@ pub const NAMED_DAMAGED_FILES: usize = 10;
 /// Number of bytes that the probe of a directory writes: one block of a usual file system, to
 /// detect a full one.
 pub const PROBE_BYTES: usize = 4_096;
+
+/// Niceness of threads that deploy code: beside a thread that answers requests, one gets a tenth of a processor
+/// (110 of 1,134 parts of the scheduler's weights), and all of one that is idle.
+pub const BACKGROUND_NICENESS: i32 = 10;

@@ -13,6 +13,7 @@ pub mod diff;
 pub mod directory_lock;
 pub mod gc;
 pub mod integrity;
+pub mod low_priority;
 pub mod notes;
 pub mod r10k_deploy_file;
 pub mod tree_notes;

@@ -2,7 +2,7 @@
 
 use environments::EnvironmentDir;
 
-use super::{BuiltVersion, Deployer, run_blocking};
+use super::{BuiltVersion, Deployer, run_in_background};
 use crate::error::DeploymentError;
 
 impl Deployer {
@@ -16,7 +16,7 @@ impl Deployer {
         let directory = versions.path(&built.environment, &built.signature);
         let link = versions.link(&built.environment);
         let environment = built.environment.clone();
-        run_blocking(move || {
+        run_in_background(move || {
             let codedir = link.parent().and_then(std::path::Path::parent);
             let code = EnvironmentDir::new(codedir.unwrap_or(&link));
             let found = code

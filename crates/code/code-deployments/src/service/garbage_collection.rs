@@ -23,6 +23,7 @@ use super::listeners::VersionsInUse;
 use crate::defaults::{COLLECT_NOTES, COLLECT_SPARE};
 use crate::deployer::Deployer;
 use code_store::gc::{CollectedGarbage, GcOptions};
+use code_store::low_priority::run_at_low_priority;
 use code_store::version::VersionSignature;
 
 /// Sends the result of a collection to its requester.
@@ -239,7 +240,8 @@ async fn collect(
         });
     };
     kept.used.extend(used?);
-    run_blocking(move || Ok(tools.deployer.collect(&kept, is_beside)?)).await
+    run_blocking(move || run_at_low_priority(|| Ok(tools.deployer.collect(&kept, is_beside)?)))
+        .await
 }
 
 /// The versions that must stay, for plans, nodes and pins.

@@ -1,5 +1,5 @@
 //! The evaluated form of expressions that need a catalog: resources, defaults, overrides,
-//! collectors, relationships, node blocks.
+//! collectors, relationships, node blocks, sites and mappings of capabilities.
 //!
 //! Invariant: a query of a collector has only comparisons, `and` and `or`; every other expression in
 //! it is refused when the collector is evaluated.
@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use pcore::Regexp;
-use syntax::ast::{AttributeOpKind, EdgeOp, ResourceForm};
+use syntax::ast::{AttributeOpKind, CapabilityRole, EdgeOp, ResourceForm};
 
 use crate::code::NodeId;
 
@@ -118,4 +118,34 @@ pub enum NodeHost {
     Name(Arc<str>),
     Pattern(Regexp),
     Default,
+}
+
+/// `site { … }`
+#[derive(Debug)]
+pub(crate) struct SiteCode {
+    pub(crate) code: u32,
+    pub(crate) at: u32,
+}
+
+/// `Component produces Capability { … }` or `Component consumes Capability { … }`
+#[derive(Debug)]
+pub(crate) struct CapabilityMappingCode {
+    pub(crate) role: CapabilityRole,
+    pub(crate) component: MappedComponent,
+    /// Type name of the capability as written.
+    pub(crate) capability: Arc<str>,
+    /// Names of the attributes or parameters that the mapping sets.
+    pub(crate) names: Box<[Arc<str>]>,
+    /// Code whose value is a hash of these names and their values.
+    pub(crate) code: u32,
+    pub(crate) at: u32,
+}
+
+/// The component of a mapping, as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MappedComponent {
+    /// Resources of a type: `Foo::Bar`.
+    Type(Arc<str>),
+    /// A class: `Class[foo]`.
+    Class(Arc<str>),
 }

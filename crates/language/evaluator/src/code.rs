@@ -12,8 +12,8 @@ use pcore::{FastHashMap, Type, Value};
 use syntax::ast::{Ast, BinaryOp, ExprId};
 
 use crate::catalog_code::{
-    CollectorNode, NodeBlock, RelationshipNode, ResourceDefaultsNode, ResourceNode,
-    ResourceOverrideNode,
+    CapabilityMappingCode, CollectorNode, NodeBlock, RelationshipNode, ResourceDefaultsNode,
+    ResourceNode, ResourceOverrideNode, SiteCode,
 };
 use crate::fact_reads::FACTS;
 
@@ -41,6 +41,9 @@ pub(crate) struct UnitCode {
     pub(crate) definitions: Vec<LoweredDefinition>,
     /// The node blocks of the file, in order.
     pub(crate) node_blocks: Vec<NodeBlock>,
+    /// The sites of the file; an environment has one at most.
+    pub(crate) sites: Vec<SiteCode>,
+    pub(crate) mappings: Vec<CapabilityMappingCode>,
     /// Index of the code outside of definitions. For a template it has the template's parameters.
     pub(crate) main: u32,
 }
@@ -70,6 +73,12 @@ pub(crate) enum DefinitionCode {
     },
     /// `define`
     DefinedType {
+        code: u32,
+    },
+    Application {
+        code: u32,
+    },
+    Capability {
         code: u32,
     },
     /// `type X inherits Y { }`, which has no code.
@@ -360,6 +369,8 @@ impl LoweredUnit {
             codes: Vec::new(),
             definitions: Vec::new(),
             node_blocks: Vec::new(),
+            sites: Vec::new(),
+            mappings: Vec::new(),
             main: 0,
         })
     }

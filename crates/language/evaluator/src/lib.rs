@@ -50,7 +50,7 @@ mod uri;
 
 pub use block::{CodeBlock, ForeignBlock, PuppetBlock};
 pub use budget::{EvaluationLimits, SharedBytes};
-pub use catalog_code::NodeHost;
+pub use catalog_code::{MappedComponent, NodeHost};
 pub use catalog_host::{
     AttributeLookup, CatalogHost, CatalogRelationship, CollectorDeclaration, CollectorQuery,
     CollectorReference, EvaluatedResourceBody, RelationshipOperand, ResourceAttribute,
@@ -63,7 +63,7 @@ pub use error::{
 };
 pub use evaluator::{
     BranchSeed, BuiltInVariables, CatalogBody, Evaluator, LoadedPlan, Manifest, ManifestClass,
-    ManifestDefinedType, ManifestNode, VariableScope,
+    ManifestDefinedType, ManifestMapping, ManifestNode, VariableScope,
 };
 pub use fact_reads::FactReads;
 pub use frame::CatalogScopeId;

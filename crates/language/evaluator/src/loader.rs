@@ -128,6 +128,8 @@ impl DefinitionLoader {
                 DefinitionCode::Plan { .. }
                 | DefinitionCode::Class { .. }
                 | DefinitionCode::DefinedType { .. }
+                | DefinitionCode::Application { .. }
+                | DefinitionCode::Capability { .. }
                 | DefinitionCode::TypeDefinition => {}
             }
         }
@@ -450,6 +452,8 @@ fn check_unique(unit: &LoweredUnit) -> EvalResult<()> {
             DefinitionCode::Plan { .. }
             | DefinitionCode::Class { .. }
             | DefinitionCode::DefinedType { .. }
+            | DefinitionCode::Application { .. }
+            | DefinitionCode::Capability { .. }
             | DefinitionCode::TypeDefinition => continue,
         };
         let name = definition.name.to_lowercase();

@@ -25,6 +25,8 @@ pub struct ParseCache {
     units: Mutex<UnitsByPath>,
     /// Code of equal files in other caches.
     shared: Option<Arc<SharedUnits>>,
+    /// True if manifests may define applications.
+    applications: bool,
 }
 
 type UnitsByPath = HashMap<(Arc<str>, SourceLanguage), Arc<LoweredUnit>>;
@@ -68,9 +70,17 @@ impl ParseCache {
     /// A cache that shares the code of equal files with other caches.
     #[must_use]
     pub fn sharing(shared: Arc<SharedUnits>) -> Arc<Self> {
+        Self::of_environment(Some(shared), false)
+    }
+
+    /// A cache for the files of an environment. `applications` is true if its manifests may define
+    /// applications.
+    #[must_use]
+    pub fn of_environment(shared: Option<Arc<SharedUnits>>, applications: bool) -> Arc<Self> {
         Arc::new(Self {
             units: Mutex::default(),
-            shared: Some(shared),
+            shared,
+            applications,
         })
     }
 
@@ -93,14 +103,15 @@ impl ParseCache {
             return raise(encoding_message(file));
         };
         let location = location.filter(|_| language == SourceLanguage::Manifest);
-        let identity = UnitIdentity::new(text, language, location);
+        let applications = self.applications && language == SourceLanguage::Manifest;
+        let identity = UnitIdentity::new(text, (language, applications), location);
         let known = self.shared.as_ref().and_then(|it| it.find(&identity));
         let unit = match known {
             Some(code) => LoweredUnit::with_shared_code(code, &file.path),
             None => {
                 let source = Arc::new(SourceText::new(Some(&file.path), text));
                 let scope = language.file_scope();
-                let unit = source_unit(&source, (language, scope), location, stack)?;
+                let unit = source_unit(&source, (language, scope, applications), location, stack)?;
                 if let Some(shared) = &self.shared {
                     shared.insert(identity, unit.shared_code());
                 }
@@ -151,12 +162,12 @@ pub(crate) fn text_unit(
     stack: StackBudget,
 ) -> EvalResult<Arc<LoweredUnit>> {
     let source = Arc::new(SourceText::new(file, text));
-    source_unit(&source, (language, scope), None, stack)
+    source_unit(&source, (language, scope, false), None, stack)
 }
 
 fn source_unit(
     source: &Arc<SourceText>,
-    (language, scope): (SourceLanguage, FileScope),
+    (language, scope, applications): (SourceLanguage, FileScope, bool),
     location: Option<&ModuleLocation>,
     stack: StackBudget,
 ) -> EvalResult<Arc<LoweredUnit>> {
@@ -166,6 +177,7 @@ fn source_unit(
             SourceLanguage::CatalogTemplate | SourceLanguage::Template
         ),
         tasks: matches!(language, SourceLanguage::Plan | SourceLanguage::Template),
+        applications,
     };
     let parsed = syntax::parse_at(source, options, location);
     match source_error(source, language, &parsed) {

@@ -3,8 +3,8 @@
 //! Versions of an environment differ in a few files. The code of all others is in memory once, with a
 //! path for each version.
 //!
-//! Invariants: code is shared only by files with the same bytes, the same language and the same
-//! namespace; it is dropped with the last environment that uses it.
+//! Invariants: code is shared only by files with the same bytes, the same language (with or without
+//! applications) and the same namespace; it is dropped with the last environment that uses it.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -33,6 +33,7 @@ struct SharedUnitTable {
 #[derive(Debug)]
 struct SharedUnit {
     language: SourceLanguage,
+    applications: bool,
     namespace: Namespace,
     code: Weak<UnitCode>,
 }
@@ -49,19 +50,22 @@ const SWEEP_MIN: usize = 256;
 pub(crate) struct UnitIdentity<'s> {
     text: &'s str,
     language: SourceLanguage,
+    /// True if the file may define applications.
+    applications: bool,
     namespace: Namespace,
 }
 
 impl<'s> UnitIdentity<'s> {
     pub(crate) fn new(
         text: &'s str,
-        language: SourceLanguage,
+        (language, applications): (SourceLanguage, bool),
         location: Option<&ModuleLocation>,
     ) -> Self {
         let namespace = location.map(|it| it.namespace().map(str::to_owned));
         Self {
             text,
             language,
+            applications,
             namespace,
         }
     }
@@ -72,9 +76,11 @@ impl SharedUnits {
     pub(crate) fn find(&self, file: &UnitIdentity<'_>) -> Option<Arc<UnitCode>> {
         let table = self.lock();
         let candidates = table.by_hash.get(&self.hash(file))?;
-        let mut fitting = candidates
-            .iter()
-            .filter(|it| it.language == file.language && it.namespace == file.namespace);
+        let mut fitting = candidates.iter().filter(|it| {
+            it.language == file.language
+                && it.applications == file.applications
+                && it.namespace == file.namespace
+        });
         fitting.find_map(|it| {
             let code = it.code.upgrade()?;
             (**code.ast.source().text() == *file.text).then_some(code)
@@ -91,6 +97,7 @@ impl SharedUnits {
         }
         table.by_hash.entry(hash).or_default().push(SharedUnit {
             language: file.language,
+            applications: file.applications,
             namespace: file.namespace,
             code: Arc::downgrade(code),
         });
@@ -98,7 +105,7 @@ impl SharedUnits {
 
     fn hash(&self, file: &UnitIdentity<'_>) -> u64 {
         self.hasher
-            .hash_one((file.text, file.language, &file.namespace))
+            .hash_one((file.text, file.language, file.applications, &file.namespace))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, SharedUnitTable> {
@@ -159,9 +166,9 @@ mod tests {
         let text = "notify { 'a': }";
         let cache = ParseCache::sharing(Arc::clone(&shared));
         drop(parse(&cache, "/1/site.pp", text));
-        let identity = || UnitIdentity::new(text, SourceLanguage::Manifest, None);
+        let identity = || UnitIdentity::new(text, (SourceLanguage::Manifest, false), None);
         assert!(shared.find(&identity()).is_some());
-        let template = UnitIdentity::new(text, SourceLanguage::CatalogTemplate, None);
+        let template = UnitIdentity::new(text, (SourceLanguage::CatalogTemplate, false), None);
         assert!(shared.find(&template).is_none());
         drop(cache);
         assert!(shared.find(&identity()).is_none());

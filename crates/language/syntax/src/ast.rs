@@ -10,6 +10,7 @@
 //! the names of nested classes are qualified. [`Ast::span`] is the position that Puppet's messages
 //! report (the operator of `1 + 2`).
 
+mod applications;
 mod build;
 mod components;
 mod definitions;
@@ -20,6 +21,7 @@ mod pool;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+pub use self::applications::{CapabilityMapping, CapabilityRole, SiteDefinition};
 pub(crate) use self::build::Builder;
 pub use self::components::{
     AttributeOp, CallExpr, CallId, CaseOption, CollectId, CollectorExpr, HashEntry, Lambda,

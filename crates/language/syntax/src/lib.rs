@@ -41,6 +41,9 @@ pub struct SyntaxOptions {
     pub epp: bool,
     /// True if `plan` and `apply` are keywords, and constructs of catalogs are refused.
     pub tasks: bool,
+    /// True if applications can be defined: `application`, `site`, `capability`, and the mappings
+    /// `produces` and `consumes`. These words are names everywhere else.
+    pub applications: bool,
 }
 
 /// The result of reading a source.
@@ -119,7 +122,7 @@ fn parse_syntax(
             Vec::new(),
         );
     }
-    let tree = match parse_tree(source, &mut lexed) {
+    let tree = match parse_tree(source, &mut lexed, options) {
         Ok(tree) => tree,
         Err(depth) => {
             let message = format!(
@@ -151,15 +154,19 @@ fn parse_syntax(
 fn parse_tree(
     source: &Arc<SourceText>,
     lexed: &mut LexedSource,
+    options: SyntaxOptions,
 ) -> Result<ParsedTree, NestingTooDeep> {
-    let shallow = parser::parse_tokens(source, lexed, SHALLOW_DEPTH);
+    let applications = options.applications;
+    let shallow = parser::parse_tokens(source, lexed, applications, SHALLOW_DEPTH);
     let Err(depth) = shallow else {
         return shallow;
     };
     thread::scope(|scope| {
         thread::Builder::new()
             .stack_size(DEEP_STACK_BYTES)
-            .spawn_scoped(scope, || parser::parse_tokens(source, lexed, MAX_DEPTH))
+            .spawn_scoped(scope, || {
+                parser::parse_tokens(source, lexed, applications, MAX_DEPTH)
+            })
             .ok()
             .and_then(|parsing| parsing.join().ok())
             .unwrap_or(Err(depth))

@@ -8,12 +8,13 @@
 //! faults of the whole file, up to [`MAX_SYNTAX_ERRORS`]; recursion is counted, and a source that
 //! nests too deeply for this stack results in [`NestingTooDeep`] instead of an overflow.
 
+mod applications;
 mod calls;
 mod control;
 mod definitions;
 mod expressions;
 mod faults;
-mod hints;
+pub(crate) mod hints;
 mod literals;
 mod primary;
 mod recovery;
@@ -63,6 +64,8 @@ struct SourceParser<'t> {
     numbers: Vec<(ExprId, Diagnostic)>,
     /// Names of the classes and plans around this position.
     namespace: Vec<Sym>,
+    /// True if applications can be defined.
+    applications: bool,
     /// Brackets that are open here, as indices of their tokens.
     open: Vec<usize>,
     depth: u32,
@@ -70,10 +73,12 @@ struct SourceParser<'t> {
     too_deep: Option<NestingTooDeep>,
 }
 
-/// Parses the tokens. `max_depth` is the nesting that the stack allows.
+/// Parses the tokens. `applications` is true if applications can be defined; `max_depth` is the
+/// nesting that the stack allows.
 pub(crate) fn parse_tokens(
     source: &Arc<SourceText>,
     lexed: &mut LexedSource,
+    applications: bool,
     max_depth: u32,
 ) -> Result<ParsedTree, NestingTooDeep> {
     let mut parser = SourceParser {
@@ -85,6 +90,7 @@ pub(crate) fn parse_tokens(
         faults: Vec::new(),
         numbers: Vec::new(),
         namespace: Vec::new(),
+        applications,
         open: Vec::new(),
         depth: 0,
         max_depth,

@@ -7,6 +7,7 @@
 //! Invariants: the walk has its own stack, so no tree is too deep for it; and no check scans the
 //! whole path or a whole list, so the time grows linearly with the source.
 
+mod applications;
 mod ast_part;
 mod children;
 mod definitions;

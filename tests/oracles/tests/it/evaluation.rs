@@ -121,8 +121,8 @@ pub(crate) fn ours(program: &str) -> Json {
 fn warnings_of_source(program: &str) -> Vec<String> {
     let source = Arc::new(syntax::SourceText::new(None, program));
     let options = syntax::SyntaxOptions {
-        epp: false,
         tasks: true,
+        ..syntax::SyntaxOptions::default()
     };
     let found = syntax::parse(&source, options).diagnostics;
     let warnings = found.into_iter().filter(|it| !it.is_error());

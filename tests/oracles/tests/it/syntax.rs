@@ -208,7 +208,7 @@ fn puppet(version: Puppet, cases: &[Case]) -> Vec<Option<Fault>> {
 
 fn question(cases: &[Case]) -> Value {
     let ask = |case: &Case| {
-        let SyntaxOptions { epp, tasks } = case.options;
+        let SyntaxOptions { epp, tasks, .. } = case.options;
         json!({ "code": case.code, "epp": epp, "tasks": tasks })
     };
     cases.iter().map(ask).collect()
@@ -239,7 +239,11 @@ fn case(path: &Path) -> Option<Case> {
     Some(Case {
         name: path.display().to_string(),
         code: std::fs::read_to_string(path).ok()?,
-        options: SyntaxOptions { epp, tasks },
+        options: SyntaxOptions {
+            epp,
+            tasks,
+            ..SyntaxOptions::default()
+        },
     })
 }
 

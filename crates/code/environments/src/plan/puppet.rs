@@ -22,8 +22,8 @@ pub(super) fn parse_metadata(
 ) -> Result<PlanMetadata, CodeError> {
     let source = Arc::new(SourceText::new(None, Arc::clone(text)));
     let options = SyntaxOptions {
-        epp: false,
         tasks: true,
+        ..SyntaxOptions::default()
     };
     let parsed = syntax::parse(&source, options);
     if let Some(fault) = parsed.diagnostics.iter().find(|one| one.is_error()) {

@@ -113,6 +113,7 @@ fn check(options: &ValidateOptions, input: &files::SourceInput) -> CheckedSource
             let language = syntax::SyntaxOptions {
                 epp: input.epp,
                 tasks,
+                ..syntax::SyntaxOptions::default()
             };
             let location = location(options, input);
             syntax::parse_at(&source, language, location.as_ref()).diagnostics

@@ -23,15 +23,16 @@ use crate::regex_matches::RegexMatch;
 /// A parsed manifest, which compilations of one environment share.
 #[derive(Debug, Clone)]
 pub struct Manifest {
-    unit: Arc<LoweredUnit>,
+    pub(super) unit: Arc<LoweredUnit>,
 }
 
-/// Body of a class, a defined type or a node block, with its parameters.
+/// Body of a class, a defined type, an application, a capability, a node block or a site, with its
+/// parameters.
 #[derive(Debug, Clone)]
 pub struct CatalogBody {
-    unit: Arc<LoweredUnit>,
-    code: u32,
-    at: u32,
+    pub(super) unit: Arc<LoweredUnit>,
+    pub(super) code: u32,
+    pub(super) at: u32,
 }
 
 /// A class of a manifest.
@@ -116,7 +117,7 @@ impl Manifest {
             .collect()
     }
 
-    fn code(&self, code: u32, definition: usize) -> CatalogBody {
+    pub(super) fn code(&self, code: u32, definition: usize) -> CatalogBody {
         CatalogBody {
             unit: Arc::clone(&self.unit),
             code,
@@ -354,6 +355,18 @@ impl Evaluator<'_> {
         label: &str,
         given: &Hash,
     ) -> EvalResult<()> {
+        self.parameter_mismatch_besides(code, label, given, |_| false)
+    }
+
+    /// The same, where the parameters for which `is_optional` is true may be missing even if they
+    /// have no default.
+    pub fn parameter_mismatch_besides(
+        &mut self,
+        code: &CatalogBody,
+        label: &str,
+        given: &Hash,
+        is_optional: impl Fn(&str) -> bool,
+    ) -> EvalResult<()> {
         let types = self.parameter_types(code)?;
         let body = code.unit.code(code.code);
         let elements: Vec<StructElement> = body
@@ -361,7 +374,8 @@ impl Evaluator<'_> {
             .iter()
             .zip(types.iter())
             .map(|(it, ty)| {
-                StructElement::new(Arc::clone(&it.name), it.default.is_some(), ty.clone())
+                let may_miss = it.default.is_some() || is_optional(&it.name);
+                StructElement::new(Arc::clone(&it.name), may_miss, ty.clone())
             })
             .collect();
         match pcore::describe_parameters(label, &elements, given, false, |_| false) {

@@ -19,6 +19,7 @@ mod conditionals;
 mod entry;
 mod errors;
 mod fact_access;
+mod manifest_applications;
 mod manifest_bodies;
 mod operators;
 mod relationships;
@@ -40,6 +41,7 @@ pub(crate) use self::compare::{casecmp, compare as compare_values};
 pub(crate) use self::entry::NamedCall;
 pub use self::entry::{BranchSeed, LoadedPlan, VariableScope};
 pub(crate) use self::errors::node_label;
+pub use self::manifest_applications::ManifestMapping;
 pub use self::manifest_bodies::{
     BuiltInVariables, CatalogBody, Manifest, ManifestClass, ManifestDefinedType, ManifestNode,
 };

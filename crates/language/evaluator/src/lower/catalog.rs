@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use pcore::Regexp;
+use pcore::{Regexp, Type};
 use syntax::ast::{
     AstSlice, AttributeOp, AttributeOpKind, BinaryOp, CollectId, DefinitionBody, Expr, ExprId,
     NodeDefinition, Param, ResourceId,
@@ -195,19 +195,24 @@ impl AstLowering {
     /// [`BUILT_IN_VARIABLES`].
     pub(super) fn class_code(&mut self, body: &DefinitionBody, at: u32) -> EvalResult<u32> {
         let name = Arc::clone(self.ast.text(body.name));
-        self.scope_code(name, body.params, body.body, at)
+        self.scope_code(name, (body.params, Vec::new()), body.body, at)
     }
 
-    fn scope_code(
+    /// Lowers code that has a scope in the catalog. The parameters of the source have the first
+    /// slots, then those that every such definition has.
+    pub(super) fn scope_code(
         &mut self,
         name: Arc<str>,
-        parameters: AstSlice<Param>,
+        (parameters, implicit): (AstSlice<Param>, Vec<(Arc<str>, Type)>),
         body: Option<ExprId>,
         at: u32,
     ) -> EvalResult<u32> {
         let outer = std::mem::take(&mut self.names);
         self.names.open(Arc::clone(&name), false);
-        let parameters = self.parameters(parameters)?;
+        let mut parameters = self.parameters(parameters)?;
+        for (name, ty) in implicit {
+            parameters.push(self.implicit_parameter(name, ty, at));
+        }
         for name in BUILT_IN_VARIABLES {
             self.names.declare(&name.into());
         }
@@ -221,7 +226,7 @@ impl AstLowering {
         let ast = Arc::clone(&self.ast);
         let hosts = ast.get(node.hosts).iter().map(|host| self.host(*host));
         let hosts = hosts.collect();
-        let code = self.scope_code("node".into(), AstSlice::EMPTY, node.body, at)?;
+        let code = self.scope_code("node".into(), (AstSlice::EMPTY, Vec::new()), node.body, at)?;
         Ok(NodeBlock { hosts, code, at })
     }
 

@@ -6,6 +6,7 @@
 //!
 //! Invariant: names are declared in the order of the text, which is the order of evaluation.
 
+mod applications;
 mod calls;
 mod catalog;
 mod expressions;
@@ -52,12 +53,16 @@ pub(crate) fn unit(
     let main = lowering.main(scope)?;
     let definitions = lowering.definitions()?;
     let node_blocks = lowering.node_blocks()?;
+    let sites = lowering.sites()?;
+    let mappings = lowering.mappings()?;
     Ok(LoweredUnit::new(UnitCode {
         ast,
         nodes: lowering.nodes,
         codes: lowering.codes,
         definitions,
         node_blocks,
+        sites,
+        mappings,
         main,
     }))
 }
@@ -90,6 +95,8 @@ pub(crate) fn apply_block(
         codes: lowering.codes,
         definitions: Vec::new(),
         node_blocks: Vec::new(),
+        sites: Vec::new(),
+        mappings: Vec::new(),
         main,
     }))
 }
@@ -173,7 +180,16 @@ impl AstLowering {
                     code: self.class_code(body, at)?,
                 },
                 DefinitionKind::TypeDefinition(_) => DefinitionCode::TypeDefinition,
-                DefinitionKind::Node(_) | DefinitionKind::TypeMapping(_) => continue,
+                DefinitionKind::Application(body) => DefinitionCode::Application {
+                    code: self.application_code(body, at)?,
+                },
+                DefinitionKind::Capability(body) => DefinitionCode::Capability {
+                    code: self.class_code(body, at)?,
+                },
+                DefinitionKind::Node(_)
+                | DefinitionKind::TypeMapping(_)
+                | DefinitionKind::Site(_)
+                | DefinitionKind::CapabilityMapping(_) => continue,
             };
             if let Some(name) = definition.name() {
                 definitions.push(LoweredDefinition {

@@ -3,10 +3,11 @@
 //! Invariant: names are fully qualified, so a class or define inside a class has the outer names
 //! before its own.
 
-use super::{Ast, AstSlice, Expr, ExprId, Param, Sym};
+use super::{Ast, AstSlice, CapabilityMapping, Expr, ExprId, Param, SiteDefinition, Sym};
 use crate::SourceSpan;
 
-/// One definition of a file: a class, define, plan, function, node or type.
+/// One definition of a file: a class, define, plan, function, node or type, or a part of
+/// applications.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Definition {
     pub kind: DefinitionKind,
@@ -29,6 +30,11 @@ pub enum DefinitionKind {
     TypeMapping(TypeMapping),
     /// `type X inherits Y { }`: parsed and always refused, as in Puppet.
     TypeDefinition(TypeDefinition),
+    Application(DefinitionBody),
+    /// `capability name($attribute, …) { }`: a type of capabilities, without a body.
+    Capability(DefinitionBody),
+    Site(SiteDefinition),
+    CapabilityMapping(CapabilityMapping),
 }
 
 /// Name, parameters and body of a definition.
@@ -86,28 +92,36 @@ pub struct DefinitionId(pub(super) u32);
 // === impl Definition ===
 
 impl Definition {
-    /// The name of the definition; `None` for nodes and type mappings.
+    /// The name of the definition; `None` for nodes, sites and mappings.
     #[must_use]
     pub fn name(&self) -> Option<Sym> {
         match self.kind {
             DefinitionKind::Class(class) => Some(class.body.name),
             DefinitionKind::ResourceType(body)
             | DefinitionKind::Plan(body)
-            | DefinitionKind::Function(body) => Some(body.name),
+            | DefinitionKind::Function(body)
+            | DefinitionKind::Application(body)
+            | DefinitionKind::Capability(body) => Some(body.name),
             DefinitionKind::TypeAlias(alias) => Some(alias.name),
             DefinitionKind::TypeDefinition(definition) => Some(definition.name),
-            DefinitionKind::Node(_) | DefinitionKind::TypeMapping(_) => None,
+            DefinitionKind::Node(_)
+            | DefinitionKind::TypeMapping(_)
+            | DefinitionKind::Site(_)
+            | DefinitionKind::CapabilityMapping(_) => None,
         }
     }
 
-    /// Name, parameters and body of a class, define, plan or function; `None` for others.
+    /// Name, parameters and body of a class, define, plan, function, application or capability;
+    /// `None` for others.
     #[must_use]
     pub fn body(&self) -> Option<&DefinitionBody> {
         match &self.kind {
             DefinitionKind::Class(class) => Some(&class.body),
             DefinitionKind::ResourceType(body)
             | DefinitionKind::Plan(body)
-            | DefinitionKind::Function(body) => Some(body),
+            | DefinitionKind::Function(body)
+            | DefinitionKind::Application(body)
+            | DefinitionKind::Capability(body) => Some(body),
             _ => None,
         }
     }

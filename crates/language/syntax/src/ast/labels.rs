@@ -72,6 +72,10 @@ impl DefinitionKind {
             Self::TypeAlias(_) => "Type Alias",
             Self::TypeMapping(_) => "Type Mapping",
             Self::TypeDefinition(_) => "Type Definition",
+            Self::Application(_) => "Application",
+            Self::Capability(_) => "Capability",
+            Self::Site(_) => "Site Definition",
+            Self::CapabilityMapping(_) => "Capability Mapping",
         }
     }
 }

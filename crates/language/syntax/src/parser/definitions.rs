@@ -113,7 +113,7 @@ impl SourceParser<'_> {
         body
     }
 
-    fn definition_body(
+    pub(super) fn definition_body(
         &mut self,
         expected: &'static str,
     ) -> PartResult<(Option<ExprId>, SourceSpan)> {
@@ -121,7 +121,7 @@ impl SourceParser<'_> {
         Ok((self.block(&statements, Some(braces)), braces))
     }
 
-    fn definition_name(&mut self) -> PartResult<SyntaxToken> {
+    pub(super) fn definition_name(&mut self) -> PartResult<SyntaxToken> {
         match self.kind() {
             TokenKind::Name | TokenKind::Word | TokenKind::ClassRef => Ok(self.bump()),
             TokenKind::Class => self.refuse_name("'class' keyword not allowed at this location"),
@@ -138,7 +138,7 @@ impl SourceParser<'_> {
 
     /// The name, qualified by the names of the classes around it. A name that begins with `::` is
     /// kept, and is refused later.
-    fn qualified(&mut self, name: SyntaxToken) -> Sym {
+    pub(super) fn qualified(&mut self, name: SyntaxToken) -> Sym {
         let own = self.value(name);
         if self.namespace.is_empty() {
             return own;
@@ -238,7 +238,7 @@ impl SourceParser<'_> {
 
     /// Parses parameters in parentheses, if there are any. After a fault among them, the rest is
     /// still read.
-    fn parameter_list(&mut self) -> PartResult<AstSlice<Param>> {
+    pub(super) fn parameter_list(&mut self) -> PartResult<AstSlice<Param>> {
         if !matches!(self.kind(), TokenKind::LParen | TokenKind::WsLParen) {
             return Ok(AstSlice::EMPTY);
         }

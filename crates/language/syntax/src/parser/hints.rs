@@ -1,6 +1,7 @@
 //! Hints about the likely intention: [`add_hints`].
 
 use super::SourceParser;
+use super::applications::APPLICATION_WORDS;
 use crate::SourceSpan;
 use crate::diagnostic::Diagnostic;
 use crate::token::{KEYWORDS, SyntaxToken, TASK_KEYWORDS, TokenKind};
@@ -65,10 +66,12 @@ fn misspelt_keyword(parser: &SourceParser<'_>) -> Option<String> {
             .then_some(token.value)
             .flatten()?;
         let word = parser.interner.text(word);
+        let applications = APPLICATION_WORDS.iter().copied();
         let keyword = KEYWORDS
             .iter()
             .chain(TASK_KEYWORDS)
             .map(|(keyword, _)| *keyword)
+            .chain(applications.filter(|_| parser.applications))
             .find(|keyword| keyword.len() > 3 && one_slip(word, keyword))?;
         Some(format!("did you mean `{keyword}` instead of `{word}`?"))
     })
@@ -123,8 +126,11 @@ fn regex_after_name(parser: &SourceParser<'_>) -> Option<String> {
     ))
 }
 
-/// Keywords of former Puppet versions, at the start of a construct.
+/// Words of applications at the start of a construct, in an environment that has none.
 fn removed_keyword(parser: &SourceParser<'_>) -> Option<String> {
+    if parser.applications {
+        return None;
+    }
     let from = parser.at.saturating_sub(8);
     let pairs = parser.tokens[from..=parser.at].windows(2);
     pairs
@@ -139,10 +145,30 @@ fn removed_keyword(parser: &SourceParser<'_>) -> Option<String> {
                 .then_some(pair[0].value)
                 .flatten()?;
             let word = parser.interner.text(word);
-            matches!(&**word, "application" | "site" | "produces" | "consumes").then(|| {
-                format!("`{word}` belongs to application orchestration, which Puppet 7 removed")
-            })
+            is_removed(word).then(|| removed_word(word))
         })
+}
+
+fn is_removed(word: &str) -> bool {
+    matches!(word, "application" | "site" | "produces" | "consumes")
+}
+
+/// The hint about a word that applications need.
+pub(crate) fn removed_word(word: &str) -> String {
+    format!(
+        "`{word}` belongs to application orchestration, which Puppet 7 removed: to use it, write \
+         `applications = true` in `environment.conf`"
+    )
+}
+
+/// The same for a value that begins at `start`, if such a word is before it: `application foo($a) { }`.
+pub(super) fn removed_keyword_before(parser: &SourceParser<'_>, start: u32) -> Option<String> {
+    let tokens = &parser.tokens[..parser.at];
+    let index = tokens.partition_point(|token| token.span.start < start);
+    let token = tokens.get(index.checked_sub(1)?)?;
+    let word = (token.kind == TokenKind::Name).then_some(token.value)??;
+    let word = parser.interner.text(word);
+    is_removed(word).then(|| removed_word(word))
 }
 
 fn else_if(parser: &SourceParser<'_>, before: Option<SyntaxToken>) -> Option<String> {

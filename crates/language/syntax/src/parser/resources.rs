@@ -4,6 +4,7 @@
 //! form: a name (a resource), a type (defaults) or a reference (override).
 
 use super::expressions::LOOSEST;
+use super::hints::removed_keyword_before;
 use super::{PartResult, SourceParser};
 use crate::SourceSpan;
 use crate::ast::{
@@ -26,8 +27,15 @@ impl SourceParser<'_> {
         let mut left = match self.kind() {
             TokenKind::At | TokenKind::AtAt => return self.virtual_resource(),
             TokenKind::Class if self.kind_after() == TokenKind::LBrace => self.class_resource()?,
+            TokenKind::Name if self.applications => match self.application_construct() {
+                Some(construct) => return construct,
+                None => self.expression(LOOSEST)?,
+            },
             _ => self.expression(LOOSEST)?,
         };
+        if let Some(role) = self.mapping_role(left) {
+            return self.capability_mapping(role, left);
+        }
         while self.kind() == TokenKind::LBrace {
             left = self.resource_braces(left)?;
         }
@@ -202,6 +210,10 @@ impl SourceParser<'_> {
                 let fault = Diagnostic::error("SYNTAX_ERROR", self.span_of(left), message)
                     .with_label(open.span, "these braces are read as the body of a resource")
                     .with_help("put a hash that begins a statement into parentheses");
+                let fault = match removed_keyword_before(self, self.span_of(left).start) {
+                    Some(hint) => fault.with_help(hint),
+                    None => fault,
+                };
                 self.faults.push((self.at, fault));
                 Ok(left)
             }

@@ -142,7 +142,9 @@ fn definition_parts(ast: &Ast, kind: DefinitionKind, give: &mut impl FnMut(AstPa
         DefinitionKind::Class(crate::ast::ClassDefinition { body, .. })
         | DefinitionKind::ResourceType(body)
         | DefinitionKind::Plan(body)
-        | DefinitionKind::Function(body) => {
+        | DefinitionKind::Function(body)
+        | DefinitionKind::Application(body)
+        | DefinitionKind::Capability(body) => {
             params(ast, body.params, give);
             give_optional(body.body, give);
             give_optional(body.return_type, give);
@@ -158,6 +160,11 @@ fn definition_parts(ast: &Ast, kind: DefinitionKind, give: &mut impl FnMut(AstPa
             give(AstPart::Expr(mapping.to));
         }
         DefinitionKind::TypeDefinition(definition) => give_optional(definition.body, give),
+        DefinitionKind::Site(site) => give_optional(site.body, give),
+        DefinitionKind::CapabilityMapping(mapping) => {
+            give(AstPart::Expr(mapping.component));
+            each(ast, mapping.ops, AstPart::Op, give);
+        }
     }
 }
 

@@ -75,6 +75,15 @@ impl AstValidator<'_> {
                 self.at_top(id, definition.kind);
                 self.check_mapping(definition.span, &mapping);
             }
+            DefinitionKind::Application(body) => self.check_application(id, &definition, &body),
+            DefinitionKind::Capability(body) => self.check_capability(id, &definition, &body),
+            DefinitionKind::Site(site) => {
+                self.at_top(id, definition.kind);
+                self.no_idle_end(site.body, label);
+            }
+            DefinitionKind::CapabilityMapping(mapping) => {
+                self.check_capability_mapping(id, &mapping);
+            }
             DefinitionKind::TypeDefinition(_) => {
                 self.at_top(id, definition.kind);
                 self.report_unsupported(definition.span, label);
@@ -82,7 +91,12 @@ impl AstValidator<'_> {
         }
     }
 
-    fn check_named(&mut self, id: ExprId, definition: &Definition, body: &DefinitionBody) {
+    pub(super) fn check_named(
+        &mut self,
+        id: ExprId,
+        definition: &Definition,
+        body: &DefinitionBody,
+    ) {
         self.at_top(id, definition.kind);
         let name = self.ast.text(body.name).clone();
         if !is_definition_name(&name, u8::is_ascii_lowercase) {
@@ -229,7 +243,7 @@ impl AstValidator<'_> {
         }
     }
 
-    fn refuse_capture(&mut self, params: &[Param], container: &str) {
+    pub(super) fn refuse_capture(&mut self, params: &[Param], container: &str) {
         for param in params.iter().filter(|param| param.captures_rest) {
             let message = format!(
                 "Parameter ${} has 'captures rest' - not supported in {}",
@@ -240,7 +254,7 @@ impl AstValidator<'_> {
         }
     }
 
-    fn check_unique_params(&mut self, params: &[Param]) {
+    pub(super) fn check_unique_params(&mut self, params: &[Param]) {
         let mut seen = std::collections::HashMap::with_capacity(params.len());
         for param in params {
             if let Some(first) = seen.insert(param.name, param.span) {
@@ -278,7 +292,7 @@ impl AstValidator<'_> {
         }
     }
 
-    fn check_reserved_params(&mut self, params: &[Param], container: &str) {
+    pub(super) fn check_reserved_params(&mut self, params: &[Param], container: &str) {
         for param in params {
             let name = self.ast.text(param.name);
             if matches!(&**name, "name" | "title") {
@@ -292,7 +306,7 @@ impl AstValidator<'_> {
 }
 
 /// Parts that begin with such a letter, joined by `::`, without a leading `::`.
-fn is_definition_name(name: &str, begins: fn(&u8) -> bool) -> bool {
+pub(super) fn is_definition_name(name: &str, begins: fn(&u8) -> bool) -> bool {
     name.split("::").all(|part| {
         let bytes = part.as_bytes();
         bytes.first().is_some_and(begins)

@@ -4,6 +4,7 @@ use super::AstValidator;
 use crate::ast::labels::with_capital_article;
 use crate::ast::{Ast, AstSlice, BinaryOp, Expr, ExprId};
 use crate::diagnostic::Diagnostic;
+use crate::parser::hints::removed_word;
 
 /// For each expression: true if it only returns a value and has no effect. Children come before
 /// their parents in the arena, so one pass is enough.
@@ -67,15 +68,15 @@ impl AstValidator<'_> {
         }
         let statements = self.ast.get(statements);
         let idle = statements
-            .iter()
-            .take(statements.len().saturating_sub(1))
-            .find(|id| self.is_idle(**id));
-        if let Some(id) = idle {
-            self.report_idle(*id);
+            .windows(2)
+            .find(|pair| self.is_idle(pair[0]))
+            .map(|pair| (pair[0], pair[1]));
+        if let Some((id, next)) = idle {
+            self.report_idle(id, next);
         }
     }
 
-    fn report_idle(&mut self, id: ExprId) {
+    fn report_idle(&mut self, id: ExprId, next: ExprId) {
         let message = format!(
             "This {} has no effect. A value was produced and then forgotten (one or more preceding \
              expressions may have the wrong form)",
@@ -85,6 +86,12 @@ impl AstValidator<'_> {
         if let Expr::QName(name) = self.ast.expr(id) {
             let help = format!("to call a function write `{}(…)`", self.ast.text(name));
             fault = fault.with_help(help);
+        }
+        // `Foo produces Bar { }` without applications
+        if let (Expr::QRef(_), Expr::QName(word)) = (self.ast.expr(id), self.ast.expr(next))
+            && matches!(&**self.ast.text(word), "produces" | "consumes")
+        {
+            fault = fault.with_help(removed_word(self.ast.text(word)));
         }
         self.report(fault);
     }

@@ -11,6 +11,8 @@ enum EnclosingConstruct {
     Top,
     /// A class, or the block of `apply`.
     Class,
+    /// A site.
+    Site,
     /// Braces of another construct, which Puppet counts as a block.
     Braces,
     /// Anything else.
@@ -28,12 +30,15 @@ impl AstValidator<'_> {
                 | DefinitionKind::Plan(_)
                 | DefinitionKind::TypeAlias(_)
                 | DefinitionKind::TypeDefinition(_)
+                | DefinitionKind::Site(_)
         );
         let span = self.ast.span(id);
         match place {
             EnclosingConstruct::Top => {}
             EnclosingConstruct::Class if !only_top => {}
-            EnclosingConstruct::Class | EnclosingConstruct::Braces if only_top => {
+            EnclosingConstruct::Class | EnclosingConstruct::Site | EnclosingConstruct::Braces
+                if only_top =>
+            {
                 let message = format!(
                     "{} may only appear at toplevel",
                     with_capital_article(kind.label())
@@ -45,6 +50,21 @@ impl AstValidator<'_> {
                 span,
                 "Classes, definitions, and nodes may only appear at toplevel or inside other classes",
             ),
+        }
+    }
+
+    /// Mappings are allowed at the top and directly in a site.
+    pub(super) fn at_top_or_in_site(&mut self, id: ExprId) {
+        let enclosing = self.enclosing_construct();
+        if !matches!(
+            enclosing,
+            EnclosingConstruct::Top | EnclosingConstruct::Site
+        ) {
+            self.error(
+                "NOT_TOP_LEVEL",
+                self.ast.span(id),
+                "Capability mappings may only appear at toplevel or inside a site",
+            );
         }
     }
 
@@ -65,6 +85,7 @@ impl AstValidator<'_> {
                 Expr::Apply { .. } => EnclosingConstruct::Class,
                 Expr::Definition(definition) => match self.ast.definition(definition).kind {
                     DefinitionKind::Class(_) => EnclosingConstruct::Class,
+                    DefinitionKind::Site(_) => EnclosingConstruct::Site,
                     _ => EnclosingConstruct::Braces,
                 },
                 _ if block => EnclosingConstruct::Braces,
@@ -82,7 +103,13 @@ impl AstValidator<'_> {
         let (refused, reason) = match self.ast.expr(id) {
             Expr::Definition(definition) => match self.ast.definition(definition) {
                 Definition {
-                    kind: DefinitionKind::Class(_) | DefinitionKind::ResourceType(_),
+                    kind:
+                        DefinitionKind::Class(_)
+                        | DefinitionKind::ResourceType(_)
+                        | DefinitionKind::Application(_)
+                        | DefinitionKind::Capability(_)
+                        | DefinitionKind::Site(_)
+                        | DefinitionKind::CapabilityMapping(_),
                     ..
                 } => (true, SCRIPTING),
                 Definition {

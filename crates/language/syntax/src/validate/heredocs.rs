@@ -22,6 +22,7 @@ impl AstValidator<'_> {
         let options = SyntaxOptions {
             epp,
             tasks: self.tasks,
+            applications: false,
         };
         let source = Arc::new(SourceText::new(None, code));
         let parsed = crate::parse_nested(&source, options);

@@ -95,14 +95,16 @@ impl AstValidator<'_> {
         }
     }
 
-    /// Files of modules contain definitions only, and no nodes.
+    /// Files of modules contain definitions only, and neither nodes nor sites.
     pub(super) fn top_constructs(&mut self) {
         if self.location.is_none() {
             return;
         }
         for id in self.ast.statements(self.ast.body()) {
             let definition = self.ast.as_definition(id);
-            if definition.is_some_and(|one| !matches!(one.kind, DefinitionKind::Node(_))) {
+            if definition.is_some_and(|one| {
+                !matches!(one.kind, DefinitionKind::Node(_) | DefinitionKind::Site(_))
+            }) {
                 continue;
             }
             if matches!(self.ast.expr(id), Expr::Nop) {

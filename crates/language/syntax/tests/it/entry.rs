@@ -4,10 +4,15 @@ use std::sync::Arc;
 
 use syntax::{SourceText, SyntaxOptions};
 
-/// A manifest, with and without the keywords of plans.
+/// A manifest, with and without the keywords of plans, and with applications.
 pub(crate) fn manifest(data: &[u8]) {
-    for tasks in [false, true] {
-        any(data, SyntaxOptions { epp: false, tasks });
+    for (tasks, applications) in [(false, false), (true, false), (false, true)] {
+        let options = SyntaxOptions {
+            tasks,
+            applications,
+            ..SyntaxOptions::default()
+        };
+        any(data, options);
     }
 }
 
@@ -17,7 +22,7 @@ pub(crate) fn template(data: &[u8]) {
         data,
         SyntaxOptions {
             epp: true,
-            tasks: false,
+            ..SyntaxOptions::default()
         },
     );
 }

@@ -109,7 +109,9 @@ fn hints_say_what_was_meant() {
     assert_eq!(hint("if true {} else if false {}"), "write `elsif`");
     assert!(hint("return { 'a' => 1 }").contains("`return({ … })`"));
     assert!(hint("return /a b/").contains("`return(/…/)`"));
-    assert!(hint("site { } +").contains("Puppet 7 removed"));
+    assert!(
+        hint("site { } +").contains("Puppet 7 removed: to use it, write `applications = true`")
+    );
 }
 
 #[test]
@@ -146,7 +148,11 @@ fn long_chains_are_read_as_manifests_and_as_plans() {
     ];
     for code in chains {
         for tasks in [false, true] {
-            let parsed = read_as(&code, SyntaxOptions { epp: false, tasks });
+            let options = SyntaxOptions {
+                tasks,
+                ..SyntaxOptions::default()
+            };
+            let parsed = read_as(&code, options);
             assert_eq!(errors(&parsed), [""; 0], "{}", &code[..20]);
         }
     }

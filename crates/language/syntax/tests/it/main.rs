@@ -1,5 +1,6 @@
 //! The crate from outside: accepted sources, refused sources with positions, and trees.
 
+mod applications;
 mod entry;
 mod faults;
 mod properties;

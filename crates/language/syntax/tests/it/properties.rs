@@ -200,7 +200,7 @@ fn two_hundred_levels_are_read() {
     let plan = format!("plan a {{ {blocks} }}");
     let tasks = SyntaxOptions {
         tasks: true,
-        epp: false,
+        ..SyntaxOptions::default()
     };
     assert_eq!(errors(&read_as(&plan, tasks)), Vec::<String>::new());
 }

@@ -275,5 +275,10 @@ fn definition(ast: &Ast, at: u32, kind: &DefinitionKind) -> Value {
             json!(["mapping", at, expr(ast, map.from), expr(ast, map.to)])
         }
         DefinitionKind::TypeDefinition(_) => json!(["type-definition"]),
+        // Puppet 7 and 8, with which trees are compared, have none of these
+        DefinitionKind::Application(_)
+        | DefinitionKind::Capability(_)
+        | DefinitionKind::Site(_)
+        | DefinitionKind::CapabilityMapping(_) => json!(["applications"]),
     }
 }

@@ -76,8 +76,8 @@ impl YamlPlanReader {
         };
         let source = Arc::new(SourceText::new(None, code));
         let options = SyntaxOptions {
-            epp: false,
             tasks: true,
+            ..SyntaxOptions::default()
         };
         let parsed = syntax::parse(&source, options);
         for fault in parsed.diagnostics.iter().filter(|one| one.is_error()) {

@@ -136,6 +136,7 @@ fn environment(code: SiteManifest) -> CompilerEnvironment {
         storeconfigs: false,
         ruby: None,
         shared_units: None,
+        applications: false,
     };
     CompilerEnvironment::new(settings, Box::new(code))
 }

@@ -24,6 +24,8 @@ pub struct CatalogReads {
 /// A source of data that changes without notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VolatileCause {
+    /// Capabilities of applications were produced, or read from other nodes.
+    Capabilities,
     /// The time of day was read.
     Clock,
     /// Exported resources of other nodes were collected, and this cannot be repeated.
@@ -39,6 +41,7 @@ impl VolatileCause {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Capabilities => "it produces or consumes capabilities of applications",
             Self::Clock => "it reads the time",
             Self::Exports => "it collects exported resources in a way that cannot be compared",
             Self::PuppetdbQuery => "it queries PuppetDB in a way that cannot be compared",

@@ -16,7 +16,7 @@ use crate::catalog::{
 };
 use crate::compilation::Compilation;
 use crate::defaults::CONTAINMENT_DEPTH_MAX;
-use crate::environment::ClassDefinition;
+use crate::environment::{ClassDefinition, DefinedTypeRole};
 use crate::error::{error_at, fail_at};
 use crate::names::{definition_name, reference_name};
 use crate::scope::{CompileScope, ScopeKind, SourceRecord};
@@ -39,7 +39,7 @@ impl Compilation<'_> {
         scope: CatalogScopeId,
         names: &[Arc<str>],
     ) -> EvalResult<Vec<ResourceId>> {
-        let mut classes = Vec::with_capacity(names.len());
+        let mut classes: Vec<Arc<ClassDefinition>> = Vec::with_capacity(names.len());
         for name in names {
             match self.find_class(evaluator, name)? {
                 Some(class) => classes.push(class),
@@ -49,6 +49,10 @@ impl Compilation<'_> {
                 }
             }
         }
+        let is_deferred = self.is_class_deferred(scope);
+        if is_deferred && !self.is_graph {
+            classes.retain(|class| self.is_mapped_class(class));
+        }
         let (mut known, mut new) = (Vec::new(), Vec::new());
         for class in &classes {
             let evaluated = self.state().class_scopes.get(&class.name).copied();
@@ -57,7 +61,7 @@ impl Compilation<'_> {
                 None => new.push(self.ensure_class(evaluator, scope, class)?),
             }
         }
-        for id in &new {
+        for id in new.iter().filter(|_| !is_deferred) {
             self.evaluate_resource(evaluator, *id)?;
         }
         known.extend(new);
@@ -245,11 +249,16 @@ impl Compilation<'_> {
                     kind: ScopeKind::Class,
                 },
                 ResourceKind::DefinedType(defined) => ResourceCode {
+                    kind: match defined.role {
+                        DefinedTypeRole::Application => ScopeKind::Application,
+                        DefinedTypeRole::Resource | DefinedTypeRole::Capability => {
+                            ScopeKind::DefinedType
+                        }
+                    },
                     name: Arc::clone(&defined.name),
                     code: defined.code.clone(),
                     module: Arc::clone(&defined.module),
                     parent: None,
-                    kind: ScopeKind::DefinedType,
                 },
                 _ => return Ok(()),
             }
@@ -281,6 +290,7 @@ impl Compilation<'_> {
         id: ResourceId,
         code: &ResourceCode,
     ) -> EvalResult<()> {
+        self.consume_capabilities(evaluator, id)?;
         let inherited = self.evaluate_parent(evaluator, id, code)?;
         let scope = self.open_scope(evaluator, id, code, inherited)?;
         if code.kind == ScopeKind::Class {
@@ -294,6 +304,7 @@ impl Compilation<'_> {
             self.add_edge_from_stage(id)?;
         }
         self.check_reserved_parameters(&code.code)?;
+        self.produce_capabilities(evaluator, id, &variables)?;
         evaluator.run_catalog_code(&code.code, &variables, None)
     }
 
@@ -444,7 +455,7 @@ impl Compilation<'_> {
             variables.clear_parameter(index);
             let value = evaluator.parameter_default(&code.code, &variables, index, &label)?;
             variables.set_parameter(index, value.clone());
-            self.set_own_parameter(id, scope, name, value)?;
+            self.set_own_parameter(id, name, value)?;
         }
         self.check_parameters(evaluator, id, &variables, &code.code)?;
         Ok(variables)
@@ -458,7 +469,6 @@ impl Compilation<'_> {
         variables: &VariableScope,
         code: &ResourceCode,
     ) -> EvalResult<()> {
-        let scope = variables.catalog_scope();
         for (name, has_default) in code.code.parameters() {
             let is_given = {
                 let state = self.state();
@@ -480,7 +490,7 @@ impl Compilation<'_> {
                 .find(files, evaluator, variables, (&request, &trail))?;
             match found {
                 Some(value) if !(value.is_undef() && has_default) => {
-                    self.set_own_parameter(id, scope, name, value)?;
+                    self.set_own_parameter(id, name, value)?;
                 }
                 _ => {}
             }
@@ -489,10 +499,9 @@ impl Compilation<'_> {
     }
 
     /// Sets a parameter that the declaration does not give.
-    fn set_own_parameter(
+    pub(crate) fn set_own_parameter(
         &self,
         id: ResourceId,
-        _scope: CatalogScopeId,
         name: &Arc<str>,
         value: Value,
     ) -> EvalResult<()> {

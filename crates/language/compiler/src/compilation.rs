@@ -26,6 +26,9 @@ pub(crate) struct Compilation<'e> {
     pub(crate) ruby_call_site: RefCell<Option<SourceLocation>>,
     /// Classes and defined resources that are being evaluated inside each other.
     pub(crate) depth: Cell<u32>,
+    /// True for the graph of an environment's applications, in which no component or class is
+    /// evaluated.
+    pub(crate) is_graph: bool,
 }
 
 impl<'e> Compilation<'e> {
@@ -43,6 +46,18 @@ impl<'e> Compilation<'e> {
             ruby: OnceCell::new(),
             ruby_call_site: RefCell::default(),
             depth: Cell::new(0),
+            is_graph: false,
+        }
+    }
+
+    /// The compilation of an environment's graph; `request` has no node.
+    pub(crate) fn of_environment(
+        environment: &'e CompilerEnvironment,
+        request: &'e CompileRequest,
+    ) -> Self {
+        Self {
+            is_graph: true,
+            ..Self::new(environment, request)
         }
     }
 

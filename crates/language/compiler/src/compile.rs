@@ -25,22 +25,38 @@ pub fn compile(
     environment: &CompilerEnvironment,
     request: &CompileRequest,
 ) -> Result<CompiledCatalog, Box<CompileError>> {
-    let run = || run(environment, request);
+    match on_compiler_thread(|| run(environment, request)) {
+        Ok(result) => result,
+        Err(error) => Err(CompileError::boxed(&error, &request.certname, Vec::new())),
+    }
+}
+
+/// Runs a compilation on a thread of its own.
+pub(crate) fn on_compiler_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T, EvalError> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name("catalog-compiler".to_owned())
             .stack_size(defaults::STACK_BYTES)
             .spawn_scoped(scope, run);
         match thread.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(result)) => result,
+            Ok(Ok(result)) => Ok(result),
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
             Err(error) => {
                 let text = format!("cannot start a thread for the compilation: {error}");
-                let error = EvalError::without_location(text);
-                Err(CompileError::boxed(&error, &request.certname, Vec::new()))
+                Err(EvalError::without_location(text))
             }
         }
     })
+}
+
+/// Limits of the evaluation of a compilation.
+pub(crate) fn compiler_limits() -> EvaluationLimits {
+    EvaluationLimits {
+        steps_max: defaults::STEPS_MAX,
+        bytes_max: defaults::VALUE_BYTES_TOTAL_MAX,
+        calls_max: defaults::CALLS_MAX,
+        ..EvaluationLimits::for_stack(defaults::STACK_BYTES)
+    }
 }
 
 fn run(
@@ -48,13 +64,8 @@ fn run(
     request: &CompileRequest,
 ) -> Result<CompiledCatalog, Box<CompileError>> {
     let compilation = Compilation::new(environment, request);
-    let limits = EvaluationLimits {
-        steps_max: defaults::STEPS_MAX,
-        bytes_max: defaults::VALUE_BYTES_TOTAL_MAX,
-        calls_max: defaults::CALLS_MAX,
-        ..EvaluationLimits::for_stack(defaults::STACK_BYTES)
-    };
-    let mut evaluator = Evaluator::new(&compilation, limits, Arc::clone(&environment.parsed));
+    let parsed = Arc::clone(&environment.parsed);
+    let mut evaluator = Evaluator::new(&compilation, compiler_limits(), parsed);
     evaluator.record_fact_reads();
     let outcome = compilation.run(&mut evaluator);
     let facts = evaluator.fact_reads();
@@ -91,6 +102,7 @@ fn run(
         reads,
         document: CatalogDocument::new(identity, state.catalog),
         logs: state.logs,
+        capabilities: state.applications.produced,
         ruby_calls: state.ruby_calls,
     })
 }
@@ -101,14 +113,31 @@ impl Compilation<'_> {
         self.load_site(evaluator)?;
         self.add_first_resources()?;
         self.evaluate_main(evaluator)?;
+        // the block of a plan has no site
+        let has_applications = self.has_applications();
+        if has_applications {
+            self.evaluate_site(evaluator)?;
+        }
         self.evaluate_node_block(evaluator)?;
         self.add_classified_classes(evaluator)?;
+        if has_applications {
+            self.evaluate_node_applications(evaluator)?;
+        }
         self.evaluate_generators(evaluator)?;
+        if has_applications {
+            self.link_native_components(evaluator)?;
+            self.finish_capabilities(evaluator)?;
+        }
         self.finish(evaluator)?;
+        self.write_links();
         self.check_interrupt()
     }
 
-    fn set_top_variables(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+    fn has_applications(&self) -> bool {
+        self.environment.settings.applications && self.request.block.is_none()
+    }
+
+    pub(crate) fn set_top_variables(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
         let request = self.request;
         if let Some(block) = &request.block {
             self.set_block_variables(evaluator, block);
@@ -170,7 +199,7 @@ impl Compilation<'_> {
         }
     }
 
-    fn load_site(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+    pub(crate) fn load_site(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
         if self.request.block.is_some() {
             return Ok(());
         }
@@ -189,12 +218,19 @@ impl Compilation<'_> {
         for manifest in site.iter() {
             evaluator.register_manifest(&manifest.manifest, None)?;
         }
-        self.state().site = Arc::clone(&site);
+        {
+            let mut state = self.state();
+            state.site = Arc::clone(&site);
+            for manifest in site.iter() {
+                state.applications.add_mappings(&manifest.mappings);
+            }
+        }
+        self.check_one_site()?;
         self.check_definitions_unique(&site)
     }
 
     /// Adds Stage[main], Class[Settings] and Class[main].
-    fn add_first_resources(&self) -> EvalResult<()> {
+    pub(crate) fn add_first_resources(&self) -> EvalResult<()> {
         let stage_type = self.native_type("stage")?;
         let mut state = self.state();
         if let Some(stage_type) = stage_type {
@@ -215,7 +251,7 @@ impl Compilation<'_> {
         Ok(())
     }
 
-    fn evaluate_main(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+    pub(crate) fn evaluate_main(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
         if let Some(block) = &self.request.block {
             return evaluator.run_statements(&block.statements).map(drop);
         }

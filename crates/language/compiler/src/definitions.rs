@@ -147,6 +147,7 @@ impl Compilation<'_> {
         if !self.state().registered_manifests.insert(key) {
             return Ok(());
         }
+        self.state().applications.add_mappings(&manifest.mappings);
         evaluator.register_manifest(&manifest.manifest, manifest.module.as_deref())
     }
 

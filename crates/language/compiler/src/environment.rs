@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use evaluator::{
     CatalogBody, CodeModule, CodeOwner, CodeReadError, CodeSource, EvalResult, Evaluator, Manifest,
-    NodeHost, ParseCache, SharedUnits, SourceFile,
+    ManifestMapping, NodeHost, ParseCache, SharedUnits, SourceFile,
 };
 use lookup::{DataFileCache, HieraSettings, LookupFiles};
 use native_ruby::{ErbTemplate, RubyFunction, TypedRubyFunction};
@@ -53,6 +53,8 @@ pub struct EnvironmentSettings {
     pub ruby: Option<SharedRuby>,
     /// Code that environments with equal files share; `None` to share none.
     pub shared_units: Option<Arc<SharedUnits>>,
+    /// True if manifests may define applications (`applications = true` in `environment.conf`).
+    pub applications: bool,
 }
 
 /// An environment, ready for compilations on many threads.
@@ -90,15 +92,27 @@ pub(crate) struct ClassDefinition {
     pub(crate) module: Arc<str>,
 }
 
-/// A defined type.
+/// A defined type, an application or a capability.
 #[derive(Debug)]
 pub(crate) struct DefinedType {
     pub(crate) name: Arc<str>,
+    pub(crate) role: DefinedTypeRole,
     pub(crate) code: CatalogBody,
     pub(crate) module: Arc<str>,
 }
 
-/// A node block.
+/// The word with which a type is defined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DefinedTypeRole {
+    /// `define`
+    Resource,
+    /// `application`
+    Application,
+    /// `capability`, whose resources have no code.
+    Capability,
+}
+
+/// A node block, or a site, which has no hosts.
 #[derive(Debug)]
 pub(crate) struct NodeDefinition {
     pub(crate) hosts: Box<[NodeHost]>,
@@ -113,6 +127,8 @@ pub(crate) struct ManifestDefinitions {
     pub(crate) classes: Vec<Arc<ClassDefinition>>,
     pub(crate) defined_types: Vec<Arc<DefinedType>>,
     pub(crate) nodes: Vec<Arc<NodeDefinition>>,
+    pub(crate) sites: Vec<CatalogBody>,
+    pub(crate) mappings: Vec<Arc<ManifestMapping>>,
 }
 
 impl std::fmt::Debug for CompilerEnvironment {
@@ -126,10 +142,8 @@ impl std::fmt::Debug for CompilerEnvironment {
 impl CompilerEnvironment {
     #[must_use]
     pub fn new(settings: EnvironmentSettings, code: Box<dyn CompilerSource>) -> Self {
-        let parsed = match &settings.shared_units {
-            Some(shared) => ParseCache::sharing(Arc::clone(shared)),
-            None => ParseCache::new(),
-        };
+        let shared = settings.shared_units.clone();
+        let parsed = ParseCache::of_environment(shared, settings.applications);
         Self {
             settings,
             code,
@@ -149,6 +163,12 @@ impl CompilerEnvironment {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.settings.name
+    }
+
+    /// True if the manifests of the environment may define applications.
+    #[must_use]
+    pub fn has_applications(&self) -> bool {
+        self.settings.applications
     }
 
     /// The ERB template in a file; `None` if it needs Ruby. `bytes` reads the file.
@@ -316,13 +336,21 @@ impl ManifestDefinitions {
                 module: Arc::clone(&owner),
             })
         });
-        let defined_types = manifest.defined_types().into_iter().map(|defined| {
-            Arc::new(DefinedType {
-                name: defined.name,
-                code: defined.code,
-                module: Arc::clone(&owner),
-            })
-        });
+        let mut defined_types = Vec::new();
+        for (role, types) in [
+            (DefinedTypeRole::Resource, manifest.defined_types()),
+            (DefinedTypeRole::Application, manifest.applications()),
+            (DefinedTypeRole::Capability, manifest.capabilities()),
+        ] {
+            defined_types.extend(types.into_iter().map(|defined| {
+                Arc::new(DefinedType {
+                    name: defined.name,
+                    role,
+                    code: defined.code,
+                    module: Arc::clone(&owner),
+                })
+            }));
+        }
         let nodes = manifest.node_blocks().into_iter().map(|node| {
             Arc::new(NodeDefinition {
                 hosts: node.hosts,
@@ -331,8 +359,10 @@ impl ManifestDefinitions {
         });
         Self {
             classes: classes.collect(),
-            defined_types: defined_types.collect(),
+            defined_types,
             nodes: nodes.collect(),
+            sites: manifest.sites(),
+            mappings: manifest.mappings().into_iter().map(Arc::new).collect(),
             module,
             manifest,
         }

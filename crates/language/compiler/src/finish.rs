@@ -26,6 +26,7 @@ impl Compilation<'_> {
             .ids()
             .filter(|id| *id >= MAIN)
             .collect();
+        let ids = self.without_pruned(ids);
         let mut errors = Vec::new();
         for id in &ids {
             self.apply_pending_overrides(*id)?;
@@ -45,8 +46,15 @@ impl Compilation<'_> {
         self.check_references(&ids)
     }
 
+    /// The resources that a document may show.
+    fn without_pruned(&self, mut ids: Vec<ResourceId>) -> Vec<ResourceId> {
+        let state = self.state();
+        ids.retain(|id| !state.catalog.resource(*id).is_pruned);
+        ids
+    }
+
     /// Fails with the first error, and keeps the others for the report.
-    fn fail_with(&self, errors: Vec<EvalError>) -> EvalResult<()> {
+    pub(crate) fn fail_with(&self, errors: Vec<EvalError>) -> EvalResult<()> {
         let mut errors = errors.into_iter();
         let Some(first) = errors.next() else {
             return Ok(());
@@ -95,7 +103,11 @@ impl Compilation<'_> {
 
     /// Checks the names of a native resource's attributes, and the parameters of a defined resource
     /// that was not evaluated.
-    fn check_resource(&self, evaluator: &mut Evaluator<'_>, id: ResourceId) -> EvalResult<()> {
+    pub(crate) fn check_resource(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        id: ResourceId,
+    ) -> EvalResult<()> {
         let (code, given, label) = {
             let state = self.state();
             let resource = state.catalog.resource(id);

@@ -238,6 +238,8 @@ impl CatalogHost for Compilation<'_> {
 
     fn resource_type(&self, evaluator: &mut Evaluator<'_>, name: &str) -> EvalResult<Option<Type>> {
         let found = self.find_type(evaluator, name)?;
+        // applications are declared, and not referred to
+        let found = found.filter(|kind| !kind.is_application());
         Ok(found.map(|_| Type::resource_of(reference_name(name), None)))
     }
 
@@ -316,13 +318,20 @@ fn without_place(mut error: EvalError) -> EvalError {
 
 /// True if a resource may have an attribute.
 pub(crate) fn accepts_attribute(resource: &CatalogResource, name: &str) -> bool {
-    let code = match &resource.kind {
-        ResourceKind::Native(ty) => return ty.has_attribute(name),
-        ResourceKind::DefinedType(defined) => Some(&defined.code),
-        ResourceKind::Class(class) => class.as_ref().map(|class| &class.code),
-        ResourceKind::Node(node) => Some(&node.code),
-    };
-    name == "name"
-        || Metaparameter::find(name).is_some()
-        || code.is_some_and(|code| code.parameter(name).is_some())
+    resource.kind.accepts(name)
+}
+
+impl ResourceKind {
+    /// True if resources of this kind may have an attribute.
+    pub(crate) fn accepts(&self, name: &str) -> bool {
+        let code = match self {
+            Self::Native(ty) => return ty.has_attribute(name),
+            Self::DefinedType(defined) => Some(&defined.code),
+            Self::Class(class) => class.as_ref().map(|class| &class.code),
+            Self::Node(node) => Some(&node.code),
+        };
+        name == "name"
+            || Metaparameter::find(name).is_some()
+            || code.is_some_and(|code| code.parameter(name).is_some())
+    }
 }

@@ -9,6 +9,7 @@
 //! Invariant: the document depends only on the environment and the request, and nothing that a
 //! manifest does affects another compilation.
 
+mod applications;
 mod catalog;
 mod catalog_reads;
 mod catalog_size;
@@ -45,6 +46,11 @@ mod ruby_calls;
 mod scope;
 mod state;
 
+pub use applications::{
+    ApplicationComponent, ApplicationGraph, ApplicationGraphError, ApplicationGraphRequest,
+    ApplicationInstance, CapabilitySearch, CapabilitySearchError, MemoryCapabilities,
+    ProducedCapabilities, ProducedCapability, StoredCapability, application_graph,
+};
 pub use catalog::{
     CatalogDocument, DocumentForm, FileResource, PlainCatalog, PlainConversion, RichValueError,
     StaticFiles,

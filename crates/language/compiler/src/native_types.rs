@@ -54,7 +54,14 @@ fn from_ruby(
         StaticReading::Complete(ty) => Ok(Some(Arc::new(ty))),
         StaticReading::NeedsRuby { reason, line } => match &environment.settings.ruby {
             Some(ruby) => match ruby.resource_type(name, interrupt) {
-                Ok(found) => Ok(found.map(Arc::new)),
+                Ok(found) => {
+                    // Puppet 7 and later drop the option when they load the file
+                    let found = found.map(|ty| match has_capability_option(&text) {
+                        true => ty.into_capability(),
+                        false => ty,
+                    });
+                    Ok(found.map(Arc::new))
+                }
                 Err(error) => raise(format!(
                     "the resource type '{name}' cannot be read: {error}"
                 )),
@@ -64,6 +71,15 @@ fn from_ruby(
             )),
         },
     }
+}
+
+/// True if the text of a type file has the option `is_capability`.
+fn has_capability_option(text: &str) -> bool {
+    let mut options = text.match_indices("is_capability");
+    options.any(|(at, word)| {
+        let rest = text[at + word.len()..].trim_start_matches([' ', ':', '=', '>']);
+        rest.starts_with("true")
+    })
 }
 
 impl RubyLibrary for CompilerEnvironment {

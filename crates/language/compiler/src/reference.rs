@@ -7,7 +7,7 @@ use pcore::{Type, TypeKind};
 use crate::names::reference_name;
 
 /// A reference to a resource or class, as the catalog knows it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct CatalogReference {
     pub(crate) type_name: Arc<str>,
     pub(crate) title: Arc<str>,

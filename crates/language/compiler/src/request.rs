@@ -7,7 +7,8 @@ use evaluator::{LogLevel, Manifest, SourceLocation};
 use pcore::{Hash, Value};
 
 use crate::{
-    CatalogDocument, CatalogReads, CompileInterrupt, ExportedResources, PuppetdbQueries, RubyCalls,
+    CatalogDocument, CatalogReads, CompileInterrupt, ExportedResources, ProducedCapabilities,
+    ProducedCapability, PuppetdbQueries, RubyCalls,
 };
 
 /// The node for which a catalog is compiled.
@@ -35,6 +36,8 @@ pub struct CompileRequest {
     pub exports: Option<Arc<dyn ExportedResources>>,
     /// Answers to `puppetdb_query`; `None` if the function is unknown.
     pub puppetdb_queries: Option<Arc<dyn PuppetdbQueries>>,
+    /// Capabilities that other nodes produced; `None` if there is no source of them.
+    pub capabilities: Option<Arc<dyn ProducedCapabilities>>,
     pub catalog_uuid: String,
     /// Ends the compilation early; `None` if only its own limits end it.
     pub interrupt: Option<Arc<CompileInterrupt>>,
@@ -79,6 +82,8 @@ pub struct CompiledCatalog {
     /// What the catalog depends on besides environment and request.
     pub reads: CatalogReads,
     pub logs: Vec<CompileLog>,
+    /// Capabilities that the node produces for others, once the catalog was given to it.
+    pub capabilities: Vec<ProducedCapability>,
     /// Code in Ruby that the compilation called.
     pub ruby_calls: RubyCalls,
 }

@@ -65,14 +65,14 @@ impl Compilation<'_> {
         Ok(references)
     }
 
-    /// Declares one resource of a native or defined type.
+    /// Declares one resource of a native or defined type, unless it is for other nodes.
     pub(crate) fn declare_resource(
         &self,
         site: &DeclarationSite,
         (type_name, title, kind): (Arc<str>, Arc<str>, ResourceKind),
         has_converted_title: bool,
         attributes: Vec<ResourceAttribute>,
-    ) -> EvalResult<ResourceId> {
+    ) -> EvalResult<()> {
         let source = self.state().scope(site.scope).source;
         let mut resource = CatalogResource::new(type_name, title, kind, (site.scope, source));
         resource.location = site.location.clone();
@@ -80,7 +80,10 @@ impl Compilation<'_> {
         resource.is_exported = site.form == ResourceForm::Exported;
         resource.has_converted_title = has_converted_title;
         self.set_attributes(&mut resource, attributes)?;
-        self.add_resource(site.scope, resource)
+        if self.is_left_out(&resource) {
+            return Ok(());
+        }
+        self.add_resource(site.scope, resource).map(drop)
     }
 
     /// Declares a class like a resource, and evaluates it.
@@ -105,8 +108,12 @@ impl Compilation<'_> {
         resource.location = site.location.clone();
         resource.is_declared_class = true;
         self.set_attributes(&mut resource, attributes)?;
-        self.add_class_resource(evaluator, site.scope, &class, resource)?;
-        self.evaluate_class_named(evaluator, site.scope, &name)?;
+        if !self.is_left_out(&resource) {
+            self.add_class_resource(evaluator, site.scope, &class, resource)?;
+            if !self.is_class_deferred(site.scope) {
+                self.evaluate_class_named(evaluator, site.scope, &name)?;
+            }
+        }
         Ok(Value::Type(Type::class_of(name)))
     }
 
@@ -117,16 +124,25 @@ impl Compilation<'_> {
         attributes: Vec<ResourceAttribute>,
     ) -> EvalResult<()> {
         for attribute in attributes {
+            let duplicate =
+                || format!("Duplicate parameter '{}' for on {resource}", attribute.name);
             if resource.parameters.contains_key(&attribute.name) {
-                let text = format!("Duplicate parameter '{}' for on {resource}", attribute.name);
-                return fail_at(text, &resource.location);
+                return fail_at(duplicate(), &resource.location);
             }
             self.state().charge_value(&attribute.value)?;
             let parameter = ResourceParameter {
-                value: attribute.value,
+                value: attribute.value.clone(),
                 source: resource.source,
-                location: attribute.location,
+                location: attribute.location.clone(),
             };
+            if self.is_link(resource, &attribute.name) {
+                if !resource.set_link(&attribute.name, &parameter) {
+                    let text =
+                        format!("Duplicate parameter '{}' for on {resource}", attribute.name);
+                    return fail_at(text, &resource.location);
+                }
+                continue;
+            }
             if let Err(error) = resource.set(attribute.name, parameter) {
                 return fail_at(error.to_string(), &resource.location);
             }
@@ -143,6 +159,10 @@ impl Compilation<'_> {
                 source: default.source,
                 location: default.location,
             };
+            if self.is_link(resource, &name) {
+                resource.set_link(&name, &parameter);
+                continue;
+            }
             if let Err(error) = resource.set(name, parameter) {
                 return raise(error.to_string());
             }
@@ -154,6 +174,26 @@ impl Compilation<'_> {
     pub(crate) fn add_resource(
         &self,
         scope: CatalogScopeId,
+        resource: CatalogResource,
+    ) -> EvalResult<ResourceId> {
+        let is_contained = !resource.is_stage() && !resource.is_class();
+        let id = self.add_resource_uncontained(resource)?;
+        if self.environment.settings.applications {
+            self.note_declared(id)?;
+        }
+        let mut state = self.state();
+        if is_contained {
+            let container = state.scope(scope).resource;
+            if !state.catalog.add_edge(container, id) {
+                return raise("the catalog has too many containment edges");
+            }
+        }
+        Ok(id)
+    }
+
+    /// Adds a resource to the catalog that nothing contains.
+    pub(crate) fn add_resource_uncontained(
+        &self,
         resource: CatalogResource,
     ) -> EvalResult<ResourceId> {
         let mut state = self.state();
@@ -178,7 +218,7 @@ impl Compilation<'_> {
             return raise(text.trim_end().to_owned());
         }
         let is_class = resource.is_class();
-        let is_stage = resource.is_stage();
+        let is_application = resource.kind.is_application();
         let is_native = resource.is_native();
         let misplaced_stage = !is_class && resource.parameters.contains_key("stage");
         let reference = misplaced_stage.then(|| resource.to_string());
@@ -191,14 +231,8 @@ impl Compilation<'_> {
                 "Only classes can set 'stage'; normal resources like {reference} cannot change run stage"
             ));
         }
-        if !is_native {
+        if !is_native && !is_application {
             state.unevaluated.push(id);
-        }
-        if !is_stage && !is_class {
-            let container = state.scope(scope).resource;
-            if !state.catalog.add_edge(container, id) {
-                return raise("the catalog has too many containment edges");
-            }
         }
         Ok(id)
     }

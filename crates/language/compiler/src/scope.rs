@@ -1,6 +1,6 @@
 //! Scopes of a compilation: [`CompileScope`].
 //!
-//! Invariant: variables are read along the chain class, inherited class, node block, top; resource
+//! Invariant: variables are read along the chain class, inherited class, node block or site, top; resource
 //! defaults along the chain of declarations.
 
 use std::sync::Arc;
@@ -18,6 +18,8 @@ pub(crate) enum ScopeKind {
     Node,
     Class,
     DefinedType,
+    Site,
+    Application,
 }
 
 #[derive(Debug)]
@@ -67,13 +69,13 @@ impl CompileState {
         id
     }
 
-    /// The scope whose variables code declared in `id` sees besides its own: the node block around
-    /// it, or the top scope.
+    /// The scope whose variables code declared in `id` sees besides its own: the node block or site
+    /// around it, or the top scope.
     pub(crate) fn enclosing_variables(&self, id: CatalogScopeId) -> VariableScope {
         let mut scope = self.scope(id);
         loop {
             match (scope.kind, scope.parent) {
-                (ScopeKind::Node | ScopeKind::Top, _) | (_, None) => {
+                (ScopeKind::Node | ScopeKind::Site | ScopeKind::Top, _) | (_, None) => {
                     return scope.variables.clone();
                 }
                 (_, Some(parent)) => scope = self.scope(parent),

@@ -10,6 +10,7 @@ use evaluator::{
 use pcore::{FastHashMap, FastHashSet, FastIndexMap};
 
 use crate::DataQueryResult;
+use crate::applications::ApplicationState;
 use crate::catalog::{Catalog, CatalogResource, ResourceId, ResourceKind, ResourceSource};
 use crate::catalog_reads::VolatileCause;
 use crate::collector::Collector;
@@ -67,6 +68,7 @@ pub(crate) struct CompileState {
     pub(crate) data_queries: Vec<DataQueryResult>,
     /// First source of data that changes without notice.
     pub(crate) volatile: Option<VolatileCause>,
+    pub(crate) applications: ApplicationState,
 }
 
 /// Class[main], the first resource that manifests may add to. Stage[main] and Class[Settings] come
@@ -119,6 +121,7 @@ impl CompileState {
             ruby_calls: RubyCalls::default(),
             further_errors: Vec::new(),
             volatile: None,
+            applications: ApplicationState::default(),
         }
     }
 

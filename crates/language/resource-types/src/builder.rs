@@ -46,6 +46,7 @@ pub struct ResourceTypeBuilder {
     parameter_names: HashSet<Box<str>>,
     title_patterns: Option<Vec<TitlePattern>>,
     isomorphic: bool,
+    capability: bool,
 }
 
 #[derive(Debug)]
@@ -67,6 +68,7 @@ impl ResourceTypeBuilder {
             parameter_names: HashSet::new(),
             title_patterns: None,
             isomorphic: true,
+            capability: false,
         }
     }
 
@@ -116,6 +118,11 @@ impl ResourceTypeBuilder {
         self.isomorphic = isomorphic;
     }
 
+    /// Sets whether resources of the type are capabilities; they are not without a call.
+    pub fn set_capability(&mut self, capability: bool) {
+        self.capability = capability;
+    }
+
     /// The type, or the reason for which Puppet refuses it.
     pub fn build(self) -> Result<ResourceType, InvalidResourceType> {
         let count = self.properties.len().max(self.parameters.len());
@@ -160,6 +167,7 @@ impl ResourceTypeBuilder {
             name_variables,
             title_patterns,
             isomorphic: self.isomorphic,
+            capability: self.capability,
         })
     }
 }

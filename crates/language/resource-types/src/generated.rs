@@ -102,8 +102,7 @@ impl GeneratedFile<'_> {
                     }
                 }
                 3 => builder.set_isomorphic(self.boolean(argument)?),
-                // `capability`, which Puppet ignores
-                _ => drop(self.boolean(argument)?),
+                _ => builder.set_capability(self.boolean(argument)?),
             }
         }
         builder.build().map_err(|cause: InvalidResourceType| Fault {

@@ -36,6 +36,7 @@ pub struct ResourceType {
     /// `None` if the title is the value of `name`.
     pub(crate) title_patterns: Option<Vec<TitlePattern>>,
     pub(crate) isomorphic: bool,
+    pub(crate) capability: bool,
 }
 
 impl ResourceType {
@@ -102,6 +103,22 @@ impl ResourceType {
     #[must_use]
     pub fn title_patterns(&self) -> Option<&[TitlePattern]> {
         self.title_patterns.as_deref()
+    }
+
+    /// True if resources of this type are capabilities, which components of applications produce and
+    /// consume.
+    #[must_use]
+    pub fn is_capability(&self) -> bool {
+        self.capability
+    }
+
+    /// The same type as a capability.
+    #[must_use]
+    pub fn into_capability(self) -> Self {
+        Self {
+            capability: true,
+            ..self
+        }
     }
 
     /// True if resources with equal name variables are the same thing, so that only one may be in

@@ -26,7 +26,7 @@ pub use environment::{
     CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles, EnvironmentListing,
     EnvironmentListingError, EnvironmentOnDisk, EnvironmentReadError, EnvironmentTimeout,
     ListedSettings, ListedSettingsError, OutsideFileState, OutsideFileStates, OutsideFiles,
-    changed_files, module_directories,
+    changed_files, enables_applications, module_directories,
 };
 pub use exports::{
     EmbeddedExports, InventoryQueries, KeepExportsError, KeepTurn, KeptExports, PuppetdbExports,

@@ -113,7 +113,7 @@ fn check(options: &ValidateOptions, input: &files::SourceInput) -> CheckedSource
             let language = syntax::SyntaxOptions {
                 epp: input.epp,
                 tasks,
-                ..syntax::SyntaxOptions::default()
+                applications: !tasks && !input.epp && has_applications(input),
             };
             let location = location(options, input);
             syntax::parse_at(&source, language, location.as_ref()).diagnostics
@@ -124,6 +124,16 @@ fn check(options: &ValidateOptions, input: &files::SourceInput) -> CheckedSource
         name: input.name.clone(),
         diagnostics: found,
     }
+}
+
+/// True if the file belongs to an environment with applications: the nearest `environment.conf` in a
+/// directory above it says so.
+fn has_applications(input: &files::SourceInput) -> bool {
+    let directories = input.path.iter().flat_map(|path| path.ancestors().skip(1));
+    let mut environments = directories.filter(|it| it.join("environment.conf").is_file());
+    environments
+        .next()
+        .is_some_and(catalogs::enables_applications)
 }
 
 /// The location of a file in a module: below a directory of modules, or in the module found above

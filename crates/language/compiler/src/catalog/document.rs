@@ -3,8 +3,8 @@
 //! The fields and their order are those of Puppet's `Catalog#to_data_hash`, format 2.
 //! Rich data, and texts in its place, are written by `document_value`; `plain_value` has the form of
 //! a Puppet server whose setting `rich_data` is off.
-//! Invariant: virtual resources are left out, with their edges; exported ones are virtual unless they
-//! are collected.
+//! Invariant: virtual and pruned resources are left out, with their edges; exported ones are virtual
+//! unless they are collected.
 
 use pcore::Value;
 use serde::Serialize;
@@ -134,7 +134,8 @@ impl CatalogDocument {
     }
 
     fn is_shown(&self, id: ResourceId) -> bool {
-        !self.catalog.resource(id).is_virtual
+        let resource = self.catalog.resource(id);
+        !resource.is_virtual && !resource.is_pruned
     }
 }
 

@@ -10,7 +10,9 @@ use pcore::{FastIndexMap, Value};
 use resource_types::ResourceType;
 
 use super::{InvalidTag, TagSet};
+use crate::applications::ComponentLinks;
 use crate::environment::{ClassDefinition, DefinedType, NodeDefinition};
+use crate::reference::CatalogReference;
 
 /// Index of a resource, in the order of the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,6 +61,11 @@ pub(crate) struct CatalogResource {
     pub(crate) has_converted_title: bool,
     pub(crate) has_scope_tags: bool,
     pub(crate) sensitive_parameters: Vec<Arc<str>>,
+    /// True for resources that no document shows: the site, applications of other nodes, and
+    /// capabilities that an agent cannot use.
+    pub(crate) is_pruned: bool,
+    /// `export` and `consume` of a component.
+    pub(crate) links: Option<Box<ComponentLinks>>,
 }
 
 impl CatalogResource {
@@ -84,6 +91,15 @@ impl CatalogResource {
             has_converted_title: false,
             has_scope_tags: false,
             sensitive_parameters: Vec::new(),
+            is_pruned: false,
+            links: None,
+        }
+    }
+
+    pub(crate) fn reference(&self) -> CatalogReference {
+        CatalogReference {
+            type_name: Arc::clone(&self.type_name),
+            title: Arc::clone(&self.title),
         }
     }
 

@@ -53,12 +53,15 @@ pub(super) fn require(
     Ok(references(&names))
 }
 
-/// Includes the classes that data name.
+/// Includes the classes that data name; none in the graph of an environment, which has no node.
 pub(super) fn hiera_include(
     compilation: &Compilation<'_>,
     evaluator: &mut Evaluator<'_>,
     call: &mut CallArguments<'_>,
 ) -> EvalResult {
+    if compilation.is_graph {
+        return Ok(Value::Undef);
+    }
     let key = call.get(0).to_string();
     let arguments = std::mem::take(&mut call.arguments);
     let classes = evaluator.call_function_in(&call.scope(), "hiera_array", arguments)?;

@@ -1,6 +1,10 @@
-//! Hostile manifests: every compilation ends, and leaves the environment unchanged.
+//! Hostile manifests: every compilation ends, and leaves the environment unchanged; and applications
+//! across nodes.
 #![cfg(test)]
 
+mod application_graph;
+mod application_nodes;
+mod application_world;
 mod collection;
 mod entry;
 mod interrupt;

@@ -21,6 +21,7 @@ pub(crate) fn environment(manifest: &str) -> CompilerEnvironment {
         storeconfigs: false,
         ruby: None,
         shared_units: None,
+        applications: false,
     };
     let file = SourceFile {
         path: "site.pp".into(),

@@ -9,6 +9,7 @@ use super::code::CodeCheck;
 use super::declaration::{CallParts, Declaration, LoopVariable};
 use super::lexer::RubyFault;
 use super::providers::has_provider;
+use super::structure::RubyFile;
 use super::token::{Keyword, RubyTokenKind};
 use super::words::{DECLARING, find_name};
 use crate::defaults::MAX_LOOP_BYTES;
@@ -32,11 +33,15 @@ pub(super) fn read(
             return check.fault(call, &reason);
         }
     }
+    let mut is_capability = false;
     for option in items.iter().skip(1) {
         check.check_statement(option.clone())?;
+        is_capability |= is_capability_option(check.file, option);
     }
+    let mut builder = ResourceTypeBuilder::new(check.type_name, ResourceTypeOrigin::Ruby);
+    builder.set_capability(is_capability);
     let mut body = TypeBody {
-        builder: ResourceTypeBuilder::new(check.type_name, ResourceTypeOrigin::Ruby),
+        builder,
         check,
         methods: HashSet::new(),
         loop_bytes: 0,
@@ -45,6 +50,19 @@ pub(super) fn read(
         body.statement(statement)?;
     }
     body.finish(call)
+}
+
+/// True for `is_capability: true` and `:is_capability => true`, options of Puppet 4 to 6.
+fn is_capability_option(file: &RubyFile<'_>, option: &Range<usize>) -> bool {
+    let start = option.start;
+    let (key, value) = match file.kind(start) {
+        Some(RubyTokenKind::Label(Some(key))) => (key, start + 1),
+        Some(RubyTokenKind::Symbol(Some(key))) if file.is_operator(start + 1, "=>") => {
+            (key, start + 2)
+        }
+        _ => return false,
+    };
+    key == "is_capability" && file.is_keyword(value, Keyword::True)
 }
 
 struct TypeBody<'c, 'f, 's> {

@@ -387,3 +387,22 @@ fn texts_that_run_no_dangerous_code_are_read() {
         )));
     }
 }
+
+#[test]
+fn capabilities_are_read_from_the_options_of_the_type() {
+    let body = "do\n  newparam(:name)\n  newparam(:host)\nend\n";
+    for (options, expected) in [
+        ("", false),
+        (", :is_capability => true", true),
+        (", is_capability: true", true),
+        (", :is_capability => false", false),
+        (", :parent => Foo", false),
+    ] {
+        let read = complete(&format!("Puppet::Type.newtype(:thing{options}) {body}"));
+        assert_eq!(read.is_capability(), expected, "{options}");
+    }
+    let read = complete(&format!(
+        "Puppet::Type.newtype :thing, :is_capability => true {body}"
+    ));
+    assert!(read.is_capability());
+}

@@ -50,6 +50,7 @@ impl EnvironmentOnDisk {
             };
             Arc::new(RubyWorkerProvider::new(workers, environment)) as Arc<dyn RubyProvider>
         });
+        let applications = self.has_applications();
         let settings = EnvironmentSettings {
             name: self.name.clone(),
             hiera: HieraSettings {
@@ -63,6 +64,7 @@ impl EnvironmentOnDisk {
             storeconfigs,
             ruby,
             shared_units,
+            applications,
         };
         CompilerEnvironment::new(
             settings,

@@ -25,9 +25,9 @@ use crate::defaults::{
 };
 
 /// A manifest of a module, or of the environment.
-struct ManifestFile {
-    path: PathBuf,
-    location: Option<ModuleLocation>,
+pub(super) struct ManifestFile {
+    pub(super) path: PathBuf,
+    pub(super) location: Option<ModuleLocation>,
 }
 
 impl EnvironmentListing {
@@ -35,10 +35,14 @@ impl EnvironmentListing {
     pub(crate) fn of_classes(files: &EnvironmentFiles) -> Result<Self, EnvironmentListingError> {
         let manifests = files.manifests();
         let manifests = manifests.map_err(EnvironmentListingError::Manifests)?;
+        let options = SyntaxOptions {
+            applications: files.environment.has_applications(),
+            ..SyntaxOptions::default()
+        };
         let mut bytes = 0;
         let mut listed = Vec::with_capacity(manifests.len());
         for manifest in &manifests {
-            let entry = files.describe(manifest).to_string();
+            let entry = files.describe(manifest, options).to_string();
             bytes += entry.len();
             if bytes > LISTING_BYTES_MAX {
                 return Err(EnvironmentListingError::TooLarge);
@@ -53,7 +57,7 @@ impl EnvironmentListing {
 
 impl EnvironmentFiles {
     /// All manifests, sorted by path.
-    fn manifests(&self) -> Result<Vec<ManifestFile>, CodeReadError> {
+    pub(super) fn manifests(&self) -> Result<Vec<ManifestFile>, CodeReadError> {
         let mut manifests: Vec<ManifestFile> = Vec::new();
         for path in self.site_manifest_paths()? {
             manifests.push(ManifestFile {
@@ -82,18 +86,23 @@ impl EnvironmentFiles {
         Ok(manifests)
     }
 
-    fn describe(&self, manifest: &ManifestFile) -> Json {
+    fn describe(&self, manifest: &ManifestFile, options: SyntaxOptions) -> Json {
         let path = manifest.path.to_string_lossy();
-        match self.classes(&manifest.path, manifest.location.as_ref()) {
+        match self.classes(&manifest.path, manifest.location.as_ref(), options) {
             Ok(classes) => json!({"classes": classes, "path": path}),
             Err(error) => json!({"error": error, "path": path}),
         }
     }
 
-    fn classes(&self, path: &Path, location: Option<&ModuleLocation>) -> Result<Vec<Json>, String> {
+    fn classes(
+        &self,
+        path: &Path,
+        location: Option<&ModuleLocation>,
+        options: SyntaxOptions,
+    ) -> Result<Vec<Json>, String> {
         let text = self.read_text(path).map_err(|error| error.to_string())?;
         let source = Arc::new(SourceText::new(Some(&path.to_string_lossy()), text));
-        let parsed = syntax::parse_at(&source, SyntaxOptions::default(), location);
+        let parsed = syntax::parse_at(&source, options, location);
         if let Some(error) = manifest_error(&source, &parsed) {
             return Err(error.to_string());
         }

@@ -17,6 +17,6 @@ pub use config_version::{ConfigVersion, ConfigVersionError};
 pub use files::EnvironmentFiles;
 pub use listed_settings::{EnvironmentTimeout, ListedSettings, ListedSettingsError};
 pub use listing::{EnvironmentListing, EnvironmentListingError};
-pub use on_disk::{EnvironmentOnDisk, module_directories};
+pub use on_disk::{EnvironmentOnDisk, enables_applications, module_directories};
 pub use outside_files::{OutsideFileState, OutsideFileStates, OutsideFiles, changed_files};
 pub use text_file::EnvironmentReadError;

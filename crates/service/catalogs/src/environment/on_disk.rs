@@ -34,6 +34,22 @@ impl EnvironmentOnDisk {
             hiera_config: hiera_config.to_owned(),
         })
     }
+
+    /// True if the manifests may define applications.
+    #[must_use]
+    pub fn has_applications(&self) -> bool {
+        enables_applications(&self.root)
+    }
+}
+
+/// True if the `environment.conf` in a directory has `applications = true`: manifests may define
+/// applications then. A file that cannot be read has no settings here; it is an error wherever its modules
+/// are looked for.
+#[must_use]
+pub fn enables_applications(root: &Path) -> bool {
+    let settings = read_if_exists(&root.join("environment.conf"));
+    let settings = settings.ok().flatten().unwrap_or_default();
+    setting(&settings, "applications").is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
 /// The directories of modules that `environment.conf` names, or Puppet's own. `base` are those of

@@ -1,0 +1,230 @@
+//! The attributes `export` and `consume` of components, and relationships to capabilities:
+//! [`ComponentLinks`], [`ComponentCapabilities`].
+//!
+//! Invariant: the two attributes are never parameters of a resource, so definitions need not accept
+//! them; a type that declares an attribute of that name keeps it.
+
+use evaluator::{EvalResult, Evaluator};
+use pcore::Value;
+
+use crate::catalog::{CatalogResource, ResourceId, ResourceKind, ResourceParameter};
+use crate::compilation::Compilation;
+use crate::environment::DefinedTypeRole;
+use crate::error::fail_at;
+use crate::reference::CatalogReference;
+
+/// The attribute that names the capabilities that a component produces.
+pub(super) const EXPORT: &str = "export";
+/// The attribute that names the capabilities whose values a component takes.
+pub(super) const CONSUME: &str = "consume";
+
+/// The values of `export` and `consume` as the declaration gives them.
+#[derive(Debug, Default)]
+pub(crate) struct ComponentLinks {
+    pub(crate) export: Option<ResourceParameter>,
+    pub(crate) consume: Option<ResourceParameter>,
+}
+
+/// The capabilities that a component names.
+#[derive(Debug, Default, Clone)]
+pub(super) struct ComponentCapabilities {
+    pub(super) exports: Vec<CatalogReference>,
+    pub(super) consumes: Vec<CatalogReference>,
+    /// Capabilities in `require`: they order the component, and give it no values.
+    pub(super) requires: Vec<CatalogReference>,
+}
+
+impl ComponentCapabilities {
+    pub(super) fn is_empty(&self) -> bool {
+        self.exports.is_empty() && self.consumes.is_empty() && self.requires.is_empty()
+    }
+
+    /// The capabilities that must exist before the component: those of `require` come first.
+    pub(super) fn needs(&self) -> impl Iterator<Item = &CatalogReference> {
+        self.requires.iter().chain(&self.consumes)
+    }
+}
+
+impl ResourceKind {
+    /// True for types of capabilities.
+    pub(crate) fn is_capability(&self) -> bool {
+        match self {
+            Self::Native(ty) => ty.is_capability(),
+            Self::DefinedType(defined) => defined.role == DefinedTypeRole::Capability,
+            Self::Class(_) | Self::Node(_) => false,
+        }
+    }
+
+    pub(crate) fn is_application(&self) -> bool {
+        matches!(self, Self::DefinedType(defined) if defined.role == DefinedTypeRole::Application)
+    }
+
+    /// True if the definition declares an attribute or parameter of this name.
+    pub(super) fn declares(&self, name: &str) -> bool {
+        let code = match self {
+            Self::Native(ty) => return ty.attribute_kind(name).is_some(),
+            Self::DefinedType(defined) => Some(&defined.code),
+            Self::Class(class) => class.as_ref().map(|class| &class.code),
+            Self::Node(_) => None,
+        };
+        code.is_some_and(|code| code.parameter(name).is_some())
+    }
+}
+
+impl CatalogResource {
+    /// Sets `export` or `consume`; false if the name is another one, or if it is set already.
+    pub(crate) fn set_link(&mut self, name: &str, parameter: &ResourceParameter) -> bool {
+        let links = self.links.get_or_insert_default();
+        let link = match name {
+            EXPORT => &mut links.export,
+            CONSUME => &mut links.consume,
+            _ => return false,
+        };
+        let is_new = link.is_none();
+        link.get_or_insert_with(|| parameter.clone());
+        is_new
+    }
+}
+
+impl Compilation<'_> {
+    /// True if an attribute of the resource is `export` or `consume` of a component.
+    pub(crate) fn is_link(&self, resource: &CatalogResource, name: &str) -> bool {
+        self.environment.settings.applications
+            && matches!(name, EXPORT | CONSUME)
+            && !resource.kind.declares(name)
+    }
+
+    /// The capabilities that a resource names; an error if one of them cannot be used so.
+    pub(super) fn component_capabilities(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        id: ResourceId,
+    ) -> EvalResult<ComponentCapabilities> {
+        let (export, consume, relationships) = {
+            let state = self.state();
+            let resource = state.catalog.resource(id);
+            let links = resource.links.as_deref();
+            let value = |link: Option<&ResourceParameter>| link.map(|it| it.value.clone());
+            let relationship = |name: &'static str| Some((name, resource.value(name)?));
+            let names = ["before", "notify", "subscribe", "require"];
+            (
+                value(links.and_then(|it| it.export.as_ref())),
+                value(links.and_then(|it| it.consume.as_ref())),
+                names
+                    .into_iter()
+                    .filter_map(relationship)
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let mut found = ComponentCapabilities::default();
+        if let Some(value) = export {
+            self.linked(evaluator, (id, EXPORT), &value, &mut found.exports)?;
+        }
+        if let Some(value) = consume {
+            self.linked(evaluator, (id, CONSUME), &value, &mut found.consumes)?;
+        }
+        let mut wrong = None;
+        for (name, value) in relationships {
+            let mut capabilities = Vec::new();
+            self.related(evaluator, &value, &mut capabilities)?;
+            match name {
+                "require" => found.requires = capabilities,
+                _ if capabilities.is_empty() => {}
+                _ => wrong = wrong.or(Some(name)),
+            }
+        }
+        match wrong {
+            // a graph has a message of its own for resources that are no components
+            Some(name) if !self.is_graph || !found.is_empty() => {
+                let text = format!("'{name}' is not a valid relationship to a capability");
+                fail_at(text, &self.resource_location(id))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// The references in `export` or `consume`, which must be capabilities.
+    fn linked(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        (id, name): (ResourceId, &str),
+        value: &Value,
+        found: &mut Vec<CatalogReference>,
+    ) -> EvalResult<()> {
+        let text = match value {
+            Value::Undef => return Ok(()),
+            Value::Array(values) => {
+                return values
+                    .iter()
+                    .try_for_each(|value| self.linked(evaluator, (id, name), value, found));
+            }
+            Value::Type(ty) => match CatalogReference::of(ty) {
+                Some(reference) if self.is_capability(evaluator, &reference)? => {
+                    found.push(reference);
+                    return Ok(());
+                }
+                Some(reference) => {
+                    let label = match name {
+                        EXPORT => self.label(id),
+                        // Puppet names the capability twice
+                        _ => reference.to_string(),
+                    };
+                    format!("Invalid {name} in {label}: {reference} is not a capability resource")
+                }
+                None => format!(
+                    "Invalid {name} in {}: {ty} is not a resource",
+                    self.label(id)
+                ),
+            },
+            other if self.is_graph => {
+                format!("Could not find resource '{other}' in parameter '{name}'")
+            }
+            other => format!(
+                "Invalid {name} in {}: {other} is not a resource",
+                self.label(id)
+            ),
+        };
+        fail_at(text, &self.resource_location(id))
+    }
+
+    /// The capabilities among the references of a relationship.
+    pub(super) fn related(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        value: &Value,
+        found: &mut Vec<CatalogReference>,
+    ) -> EvalResult<()> {
+        match value {
+            Value::Array(values) => values
+                .iter()
+                .try_for_each(|value| self.related(evaluator, value, found)),
+            Value::Type(ty) => {
+                if let Some(reference) = CatalogReference::of(ty)
+                    && self.is_capability(evaluator, &reference)?
+                {
+                    found.push(reference);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn is_capability(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        reference: &CatalogReference,
+    ) -> EvalResult<bool> {
+        let kind = self.find_declared_type(evaluator, &reference.type_name)?;
+        Ok(kind.is_some_and(|(_, kind)| kind.is_capability()))
+    }
+
+    /// `Type[title]`
+    pub(super) fn label(&self, id: ResourceId) -> String {
+        self.state().catalog.resource(id).to_string()
+    }
+
+    pub(super) fn resource_location(&self, id: ResourceId) -> evaluator::SourceLocation {
+        self.state().catalog.resource(id).location.clone()
+    }
+}

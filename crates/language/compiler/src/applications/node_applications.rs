@@ -1,0 +1,170 @@
+//! Applications in the catalog of a node: those whose node map names the node.
+
+use std::sync::Arc;
+
+use evaluator::{EvalError, EvalResult, EvalUnwind, Evaluator, raise};
+use pcore::{FastHashSet, TypeKind, Value};
+use resource_types::Metaparameter;
+
+use super::component_order::producers_first;
+use crate::catalog::ResourceId;
+use crate::compilation::Compilation;
+use crate::error::{error_at, fail_at};
+use crate::reference::CatalogReference;
+
+impl Compilation<'_> {
+    /// Evaluates the applications that map components to the node, and puts the components in an
+    /// order in which producers come before their consumers.
+    pub(crate) fn evaluate_node_applications(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+    ) -> EvalResult<()> {
+        let instances = self.state().applications.instances.clone();
+        for id in instances {
+            let mapped = self.components_on_node(id)?;
+            if mapped.is_empty() {
+                continue;
+            }
+            {
+                let mut state = self.state();
+                state.catalog.resource_mut(id).is_pruned = false;
+                state.applications.mapped = Some(mapped);
+            }
+            let result = self.evaluate_application(evaluator, id);
+            self.state().applications.mapped = None;
+            result?;
+            self.remove_application_parameters(id);
+        }
+        self.check_mappings(evaluator)?;
+        self.order_components(evaluator)
+    }
+
+    /// Evaluates an application; an error without a place gets that of its declaration.
+    pub(super) fn evaluate_application(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        id: ResourceId,
+    ) -> EvalResult<()> {
+        let result = self.evaluate_resource(evaluator, id);
+        result.map_err(|unwind| match *unwind {
+            EvalUnwind::Error(error) if error.location.is_none() => EvalError {
+                hints: error.hints.clone(),
+                ..error_at(error.message, &self.resource_location(id))
+            }
+            .into(),
+            other => Box::new(other),
+        })
+    }
+
+    /// The components that an application maps to the node. The whole map is checked.
+    fn components_on_node(&self, id: ResourceId) -> EvalResult<FastHashSet<CatalogReference>> {
+        let (nodes, label, location) = {
+            let state = self.state();
+            let application = state.catalog.resource(id);
+            let nodes = application.value("nodes").unwrap_or_default();
+            (nodes, application.to_string(), application.location.clone())
+        };
+        let mut here = FastHashSet::default();
+        let entries = match &nodes {
+            Value::Undef => return Ok(here),
+            Value::Hash(entries) => entries,
+            _ => {
+                let text = format!("Invalid node mapping in {label}: Mapping must be a hash");
+                return fail_at(text, &location);
+            }
+        };
+        let mut all = FastHashSet::default();
+        for (key, value) in entries.iter() {
+            let Some(certname) = node_name(key) else {
+                let text = format!("Invalid node mapping in {label}: Key {key} is not a Node");
+                return fail_at(text, &location);
+            };
+            let single = std::slice::from_ref(value);
+            let components = match value {
+                Value::Array(components) => components.as_slice(),
+                _ => single,
+            };
+            for component in components {
+                let Some(reference) = component.as_type().and_then(CatalogReference::of) else {
+                    let text = format!(
+                        "Invalid node mapping in {label}: Value {component} is not a resource"
+                    );
+                    return fail_at(text, &location);
+                };
+                if !all.insert(reference.clone()) {
+                    let text =
+                        format!("Application {label} maps component {reference} to multiple nodes");
+                    return fail_at(text, &location);
+                }
+                if *certname == *self.request.certname {
+                    here.insert(reference);
+                }
+            }
+        }
+        Ok(here)
+    }
+
+    /// Removes the parameters of an application from the catalog: components have the values that
+    /// they use, and the rest, with the map of all nodes, is for other nodes.
+    fn remove_application_parameters(&self, id: ResourceId) {
+        let mut state = self.state();
+        let application = state.catalog.resource_mut(id);
+        let parameters = &mut application.parameters;
+        parameters.retain(|name, _| Metaparameter::find(name).is_some());
+    }
+
+    /// Puts components behind the producers of what they need. Components of native types produce
+    /// now; the others are evaluated with the defined types.
+    fn order_components(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+        let components = self.state().applications.components.clone();
+        let mut named = Vec::with_capacity(components.len());
+        for id in &components {
+            named.push(self.component_capabilities(evaluator, *id)?);
+        }
+        let named: Vec<_> = named.iter().collect();
+        let order = match producers_first(&named) {
+            Ok(order) => order,
+            Err(circle) => {
+                let labels = circle.iter().map(|index| self.label(components[*index]));
+                let path = labels.collect::<Vec<_>>().join(" -> ");
+                return raise(format!("components wait for each other: {path}"));
+            }
+        };
+        let ordered: Vec<ResourceId> = order.iter().map(|index| components[*index]).collect();
+        let is_component: FastHashSet<ResourceId> = components.iter().copied().collect();
+        let mut state = self.state();
+        let waits: FastHashSet<ResourceId> = state.unevaluated.iter().copied().collect();
+        state.unevaluated.retain(|id| !is_component.contains(id));
+        let waiting = ordered.iter().filter(|id| waits.contains(id));
+        state.unevaluated.extend(waiting);
+        state.applications.components = ordered;
+        Ok(())
+    }
+
+    /// Takes values and produces capabilities for the components of native types.
+    pub(crate) fn link_native_components(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+        let components = self.state().applications.components.clone();
+        for id in components {
+            let is_native = {
+                let state = self.state();
+                let resource = state.catalog.resource(id);
+                resource.is_native() && !resource.is_virtual
+            };
+            if is_native {
+                self.link_native_component(evaluator, id)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The certname in `Node[certname]`.
+pub(super) fn node_name(key: &Value) -> Option<Arc<str>> {
+    match key.as_type()?.kind() {
+        TypeKind::Resource {
+            type_name: Some(type_name),
+            title: Some(title),
+        } if type_name.eq_ignore_ascii_case("node") => Some(Arc::clone(title)),
+        _ => None,
+    }
+}

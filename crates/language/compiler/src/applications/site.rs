@@ -1,0 +1,142 @@
+//! The site of an environment, and applications, which only a site declares.
+
+use std::sync::Arc;
+
+use evaluator::{
+    BuiltInVariables, CatalogScopeId, EvalResult, Evaluator, LogLevel, SourceLocation,
+    VariableScope,
+};
+use pcore::{FastHashMap, Value};
+
+use crate::catalog::{CatalogResource, ResourceId, ResourceKind};
+use crate::compilation::Compilation;
+use crate::environment::{ClassDefinition, NodeDefinition};
+use crate::error::{fail_at, location_text};
+use crate::names::reference_name;
+use crate::reference::CatalogReference;
+use crate::scope::{CompileScope, ScopeKind};
+
+impl Compilation<'_> {
+    /// Evaluates the site, whose variables shadow those of the top scope.
+    pub(crate) fn evaluate_site(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+        let manifests = Arc::clone(&self.state().site);
+        let site = manifests.iter().find_map(|manifest| manifest.sites.first());
+        let Some(site) = site else {
+            if self.is_graph {
+                let text = "Environment Compiler: Could not find a site definition to evaluate";
+                self.add_log(LogLevel::Warning, text, &SourceLocation::default());
+            }
+            return Ok(());
+        };
+        let definition = NodeDefinition {
+            hosts: Box::default(),
+            code: site.clone(),
+        };
+        let id = self.add_site(definition)?;
+        let scope = {
+            let mut state = self.state();
+            let source = state.source_named("site", None);
+            state.add_scope(CompileScope {
+                parent: Some(CatalogScopeId::TOP),
+                kind: ScopeKind::Site,
+                source,
+                resource: id,
+                variables: VariableScope::top(),
+                defaults: FastHashMap::default(),
+                module: Some("".into()),
+            })
+        };
+        let built_in = BuiltInVariables {
+            title: Value::from("site"),
+            name: Value::from("site"),
+            module_name: Some(Value::from("")),
+            caller_module_name: Some(Value::from("")),
+        };
+        let top = VariableScope::top();
+        let variables = evaluator.open_scope(site, &top, scope, built_in, true);
+        self.state().scope_mut(scope).variables = variables.clone();
+        evaluator.run_catalog_code(site, &variables, None)
+    }
+
+    /// Adds `Site[site]`, which no document shows.
+    fn add_site(&self, definition: NodeDefinition) -> EvalResult<ResourceId> {
+        let source = self.state().source_named("site", None);
+        let owner = (CatalogScopeId::TOP, source);
+        let kind = ResourceKind::Node(Arc::new(definition));
+        let mut resource = CatalogResource::new("Site".into(), "site".into(), kind, owner);
+        resource.is_evaluated = true;
+        resource.is_pruned = true;
+        resource.add_own_tags();
+        self.add_resource(CatalogScopeId::TOP, resource)
+    }
+
+    /// Refuses sites after the first.
+    pub(crate) fn check_one_site(&self) -> EvalResult<()> {
+        let manifests = Arc::clone(&self.state().site);
+        let mut sites = manifests.iter().flat_map(|manifest| &manifest.sites);
+        match (sites.next(), sites.next()) {
+            (Some(first), Some(second)) => {
+                let place = location_text(&first.location());
+                let text = format!("Site is already defined {place}; cannot redefine");
+                fail_at(text, &second.location())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes a declared application, or a component of one. A catalog of a node has the application
+    /// only if components are mapped to the node.
+    pub(crate) fn note_declared(&self, id: ResourceId) -> EvalResult<()> {
+        let mut state = self.state();
+        let resource = state.catalog.resource(id);
+        let scope = state.scope(resource.scope).kind;
+        if resource.kind.is_application() {
+            if scope != ScopeKind::Site {
+                let text = format!(
+                    "Application instances like '{resource}' can only be contained within a Site"
+                );
+                return fail_at(text, &resource.location);
+            }
+            state.applications.instances.push(id);
+            state.catalog.resource_mut(id).is_pruned = true;
+        } else if scope == ScopeKind::Application {
+            state.applications.components.push(id);
+        }
+        Ok(())
+    }
+
+    /// True for a resource that the catalog of this node does not have: one that a site declares and
+    /// that is no application, and a component that is not mapped to the node.
+    pub(crate) fn is_left_out(&self, resource: &CatalogResource) -> bool {
+        if !self.environment.settings.applications || self.is_graph {
+            return false;
+        }
+        let state = self.state();
+        match state.scope(resource.scope).kind {
+            ScopeKind::Site => !resource.kind.is_application() && !resource.is_class(),
+            ScopeKind::Application if resource.kind.is_application() => false,
+            ScopeKind::Application => {
+                let mapped = state.applications.mapped.as_ref();
+                !mapped.is_some_and(|mapped| mapped.contains(&resource.reference()))
+            }
+            _ => false,
+        }
+    }
+
+    /// True if the application that is evaluated maps a class to the node.
+    pub(crate) fn is_mapped_class(&self, class: &ClassDefinition) -> bool {
+        let reference = CatalogReference {
+            type_name: "Class".into(),
+            title: reference_name(&class.name),
+        };
+        let state = self.state();
+        let mapped = state.applications.mapped.as_ref();
+        mapped.is_some_and(|mapped| mapped.contains(&reference))
+    }
+
+    /// True if a class that is declared in this scope is evaluated later: in a graph never, and in an
+    /// application after its producers.
+    pub(crate) fn is_class_deferred(&self, scope: CatalogScopeId) -> bool {
+        self.is_graph || self.state().scope(scope).kind == ScopeKind::Application
+    }
+}

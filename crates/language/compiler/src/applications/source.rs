@@ -1,0 +1,132 @@
+//! Capabilities that other nodes produced: [`ProducedCapabilities`].
+//!
+//! Invariant: the values keep their types, so a sensitive value stays sensitive from producer to
+//! consumer.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pcore::Hash;
+
+use crate::interrupt::CompileInterrupt;
+
+/// Source of the capabilities that the nodes of an environment produced.
+pub trait ProducedCapabilities: Send + Sync {
+    /// The capabilities that a search finds: at most one for each node.
+    fn find(
+        &self,
+        search: &CapabilitySearch<'_>,
+    ) -> Result<Vec<StoredCapability>, CapabilitySearchError>;
+}
+
+/// A search for a capability by its type and title.
+#[derive(Debug, Clone, Copy)]
+pub struct CapabilitySearch<'s> {
+    pub environment: &'s str,
+    /// Type of the capability: `Sql`, `Foo::Bar`.
+    pub type_name: &'s str,
+    pub title: &'s str,
+    /// Ends the search early; `None` if only its own limits end it.
+    pub interrupt: Option<&'s Arc<CompileInterrupt>>,
+}
+
+/// A capability that a node produced.
+#[derive(Clone)]
+pub struct StoredCapability {
+    /// Certname of the producing node.
+    pub certname: String,
+    /// Code version from which the producing catalog was compiled.
+    pub code_id: Option<String>,
+    pub attributes: Hash,
+}
+
+/// A capability that a compiled catalog produces.
+#[derive(Clone)]
+pub struct ProducedCapability {
+    /// Type of the capability: `Sql`, `Foo::Bar`.
+    pub type_name: Arc<str>,
+    pub title: Arc<str>,
+    pub attributes: Hash,
+}
+
+/// Leaves out the values, which may be secret.
+impl fmt::Debug for StoredCapability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredCapability")
+            .field("certname", &self.certname)
+            .field("code_id", &self.code_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Leaves out the values, which may be secret.
+impl fmt::Debug for ProducedCapability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProducedCapability")
+            .field("type_name", &self.type_name)
+            .field("title", &self.title)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Error of a search; it names the store and the cause.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CapabilitySearchError(pub String);
+
+/// Capabilities in memory, for commands that compile the nodes of an environment one after the other,
+/// and for tests.
+#[derive(Debug, Default)]
+pub struct MemoryCapabilities {
+    /// Capabilities by environment and certname, of the last catalog of each node.
+    nodes: Mutex<BTreeMap<(String, String), NodeCapabilities>>,
+}
+
+#[derive(Debug)]
+struct NodeCapabilities {
+    code_id: Option<String>,
+    produced: Vec<ProducedCapability>,
+}
+
+impl MemoryCapabilities {
+    /// Replaces the capabilities of a node.
+    pub fn replace(
+        &self,
+        (environment, certname): (&str, &str),
+        code_id: Option<&str>,
+        produced: Vec<ProducedCapability>,
+    ) {
+        let key = (environment.to_owned(), certname.to_owned());
+        let node = NodeCapabilities {
+            code_id: code_id.map(str::to_owned),
+            produced,
+        };
+        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.insert(key, node);
+    }
+}
+
+impl ProducedCapabilities for MemoryCapabilities {
+    fn find(
+        &self,
+        search: &CapabilitySearch<'_>,
+    ) -> Result<Vec<StoredCapability>, CapabilitySearchError> {
+        let nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_environment = nodes
+            .iter()
+            .filter(|((environment, _), _)| environment == search.environment);
+        let found = of_environment.filter_map(|((_, certname), node)| {
+            let mut produced = node.produced.iter();
+            let capability = produced.find(|capability| {
+                *capability.type_name == *search.type_name && *capability.title == *search.title
+            })?;
+            Some(StoredCapability {
+                certname: certname.clone(),
+                code_id: node.code_id.clone(),
+                attributes: capability.attributes.clone(),
+            })
+        });
+        Ok(found.collect())
+    }
+}

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::catalogs::{CatalogSettings, Catalogs, EmbeddedExports, InventoryQueries, PuppetdbExports};
+use ::catalogs::{
+    CatalogSettings, Catalogs, EmbeddedCapabilities, EmbeddedExports, InventoryQueries,
+    PuppetdbExports,
+};
 use agent_catalogs::{AgentCatalogSettings, AgentCatalogSources, AgentCatalogs, CatalogDatabase};
 use anyhow::{Context as _, Result};
 use classifier::Classifier;
@@ -37,10 +40,11 @@ pub(crate) fn start(
     warn_of_unknown_groups(config, classifier);
     let defaults = CatalogSettings::default();
     let runtime = Handle::current();
+    let seal = Arc::new(SealKey::open_or_create(&config.data_dir.join("seal.key"))?);
+    let capabilities = EmbeddedCapabilities::new(store.clone(), Arc::clone(&seal), runtime.clone());
     let (exports, kept_exports): (Arc<dyn ExportedResources>, _) = match inventory.is_embedded() {
         true => {
-            let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
-            let kept = EmbeddedExports::new(store, Arc::new(seal), runtime.clone());
+            let kept = EmbeddedExports::new(store, seal, runtime.clone());
             (Arc::new(kept.clone()), Some(kept))
         }
         false => {
@@ -73,6 +77,7 @@ pub(crate) fn start(
         server_facts: server_facts(config),
         exports: Some(exports),
         kept_exports,
+        capabilities: Some(capabilities),
         puppetdb_queries: Some(Arc::new(queries) as Arc<dyn PuppetdbQueries>),
     };
     Ok(Catalogs::new(settings, code, classifier.clone()))

@@ -6,6 +6,7 @@
 use crate::StoreError;
 use crate::agent_catalogs;
 use crate::exported_resources;
+use crate::produced_capabilities;
 use crate::rows::row;
 use crate::run_reports;
 use crate::statement::SqlStatement;
@@ -147,14 +148,16 @@ impl Store {
             .map(drop)
     }
 
-    /// Deletes a node with its reports, catalogs and exported resources. `false`: it does not exist.
+    /// Deletes a node with its reports, catalogs, exported resources and capabilities. `false`: it does not exist.
     pub async fn delete_inventory_node(&self, certname: &str) -> Result<bool, StoreError> {
         let of_node =
             [DELETE_REPORTS, DELETE_NODE].map(|sql| SqlStatement::new(sql, values![certname]));
         let exported = exported_resources::delete_statements(certname);
         let reports = [run_reports::delete_statement(certname)];
         let catalogs = agent_catalogs::delete_statements(certname);
+        let capabilities = [produced_capabilities::delete_statement(certname)];
         let others = exported.into_iter().chain(catalogs).chain(reports);
+        let others = others.chain(capabilities);
         self.execute_to_last(others.chain(of_node)).await
     }
 

@@ -49,6 +49,7 @@ mod plan_runs;
 mod plan_step_list;
 mod plan_step_row;
 mod postgres;
+mod produced_capabilities;
 mod prune;
 mod puppet_run_events;
 mod puppetdb_commands;
@@ -117,6 +118,7 @@ pub use plan_journal::PlanAnswer;
 pub use plan_runs::PlanRunRow;
 pub use plan_step_list::{PlanQuestionRow, PlanStepListRow};
 pub use plan_step_row::{AwaitedAnswer, NewPlanStep, PlanStepEnd, PlanStepKey, PlanStepRow};
+pub use produced_capabilities::ProducedCapabilityRow;
 pub use prune::PrunedRows;
 pub use puppet_run_events::{NewPuppetRunEvent, PuppetRunEventRow};
 pub use puppetdb_commands::{PuppetDbCommandRow, PuppetDbQueueSize};
@@ -160,6 +162,7 @@ pub fn every_statement() -> Vec<&'static str> {
         runs::STATEMENTS,
         events::STATEMENTS,
         exported_resources::STATEMENTS,
+        produced_capabilities::STATEMENTS,
         inventory::STATEMENTS,
         usage::STATEMENTS,
         users::STATEMENTS,

@@ -93,6 +93,7 @@ pub(crate) const SQLITE: &[SchemaMigration] = migrations!("sqlite":
     32 "0032_run_reports",
     33 "0033_agent_catalogs",
     34 "0034_puppet_run_events",
+    35 "0035_produced_capabilities",
 );
 
 pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
@@ -130,6 +131,7 @@ pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
     32 "0032_run_reports",
     33 "0033_agent_catalogs",
     34 "0034_puppet_run_events",
+    35 "0035_produced_capabilities",
 );
 
 /// The migrations that remain to be applied after these.

@@ -13,7 +13,8 @@ use axum::extract::State;
 use axum::response::Response;
 use catalogs::{
     CatalogError, CatalogRequest, ChosenCompiler, CodeImpactRequest, CompileCaller, CompileOrigin,
-    CompilePriority, CompiledNode, ImpactVersion, KeepExportsError, NodeMessage,
+    CompilePriority, CompiledNode, ImpactVersion, KeepCapabilitiesError, KeepExportsError,
+    NodeMessage,
 };
 use code_store::versioned_code::VersionCodeId;
 use environments::EnvironmentName;
@@ -137,7 +138,7 @@ fn require_permission(
 
 /// The client whose part of the queue is used. Programs have one identity, and are told apart by their
 /// certificates.
-fn compile_caller(caller: &ApiCaller, pass: &RequestCredentials) -> CompileCaller {
+pub(crate) fn compile_caller(caller: &ApiCaller, pass: &RequestCredentials) -> CompileCaller {
     CompileCaller::Client(pass.client_name(Some(caller)))
 }
 
@@ -200,11 +201,21 @@ fn message(message: NodeMessage) -> CompileMessage {
 }
 
 /// The response to a catalog that there is not.
-async fn catalog_failure(api: &SharedApiContext, error: CatalogError) -> ApiFailure {
+pub(crate) async fn catalog_failure(api: &SharedApiContext, error: CatalogError) -> ApiFailure {
     let text = error.to_string();
     match error {
         CatalogError::Code(error) => with_near_names(api, code_error(error)).await,
         CatalogError::Compile(error) => {
+            let location = error.location.as_ref();
+            let file = location.and_then(|it| it.file.as_deref().map(str::to_owned));
+            ApiError::new(kinds::CATALOG_COMPILE, text)
+                .with("file", json!(file))
+                .with("line", json!(location.map(|it| it.line)))
+                .with("hints", json!(error.hints))
+                .with("others", json!(error.others))
+                .into()
+        }
+        CatalogError::Graph(error) => {
             let location = error.location.as_ref();
             let file = location.and_then(|it| it.file.as_deref().map(str::to_owned));
             ApiError::new(kinds::CATALOG_COMPILE, text)
@@ -240,6 +251,10 @@ async fn catalog_failure(api: &SharedApiContext, error: CatalogError) -> ApiFail
         CatalogError::KeepExports(KeepExportsError::NodeDeleted { .. }) => {
             ApiError::new(kinds::UNKNOWN_NODE, text).into()
         }
+        CatalogError::KeepCapabilities(KeepCapabilitiesError::Store { source, .. }) => {
+            source.into()
+        }
+        CatalogError::KeepCapabilities(_) => ApiError::new(kinds::CATALOG_COMPILE, text).into(),
         CatalogError::KeepExports(_) => ApiError::new(kinds::CATALOG_COMPILE, text).into(),
         CatalogError::VersionRemoved { .. } => ApiError::new(kinds::UNKNOWN_VERSION, text).into(),
         CatalogError::QueueFull(_)

@@ -60,7 +60,14 @@ impl AgentCatalogs {
         let writes_exports = ahead.is_some() && catalogs.keeps_exports();
         let write = document_writer(version, request.form, writes_exports);
         let compiling = catalogs.compile_node(node, Arc::clone(&opened), &origin, kept, write);
-        let compiled = compiling.await?;
+        let mut compiled = compiling.await?;
+        if let Some(capabilities) = compiled.capabilities.take()
+            && ahead.is_none()
+        {
+            let code_id = opened.code_id.clone();
+            let keeping = catalogs.keep_capabilities(capabilities, &opened.environment, code_id);
+            keeping.await?;
+        }
         let volatile = compiled.reads.volatile;
         let took = compiled.took;
         let body = self.keep(request, node, &opened, (compiled, causes, ahead))?;

@@ -98,6 +98,16 @@ pub const EXPORTING_NODES_PAGE: u64 = 100;
 /// some five times as much.
 pub const EXPORTED_PAGE_BYTES: u64 = 8 << 20;
 
+/// Capabilities that one node produces. A component produces one or two, and a node of a large site has some
+/// ten components.
+pub const CAPABILITIES_OF_NODE_MAX: usize = 1_000;
+
+/// Bytes of the capabilities that one node produces, as JSON: 1 kB for each of [`CAPABILITIES_OF_NODE_MAX`].
+pub const CAPABILITY_BYTES_OF_NODE_MAX: usize = 1 << 20;
+
+/// Producers of one capability that are read. One is right; the others are named in the error.
+pub const CAPABILITY_PRODUCERS_MAX: u64 = 10;
+
 /// Time of the program of `config_version`. It asks git for a commit, which takes some milliseconds; on a
 /// slow network file system a second.
 pub const CONFIG_VERSION_TIME_MAX: Duration = Duration::from_secs(10);

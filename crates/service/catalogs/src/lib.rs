@@ -1,5 +1,6 @@
 //! Catalogs of nodes: environments on disk, compilation with Ruby where the code is Ruby, comparison
-//! of catalogs, also of many nodes and with those of a puppetserver, exported resources. Main types:
+//! of catalogs, also of many nodes and with those of a puppetserver, exported resources and capabilities
+//! of applications. Main types:
 //! [`EnvironmentFiles`], [`RubyWorkerProvider`], [`CatalogDifference`], [`PuppetserverCatalogs`],
 //! [`PuppetdbExports`].
 //!
@@ -7,6 +8,7 @@
 
 mod comparison;
 pub mod defaults;
+mod embedded_capabilities;
 mod engine;
 mod environment;
 mod exports;
@@ -16,17 +18,18 @@ mod ruby;
 mod shadow;
 
 pub use comparison::{CatalogDifference, ResourceDifference, compare_catalogs};
+pub use embedded_capabilities::{EmbeddedCapabilities, KeepCapabilitiesError};
 pub use engine::{
     CatalogCompiler, CatalogError, CatalogNode, CatalogRequest, CatalogSettings, Catalogs,
     ChosenCompiler, CodeImpactRequest, CompileCaller, CompileOrigin, CompilePriority,
-    CompileQueueFull, CompiledNode, CompilerChoices, ImpactVersion, KeptCatalog, NodeImpact,
-    NodeInputs, NodeMessage, OpenEnvironment, QueryChange, WrittenCatalog,
+    CompileQueueFull, CompiledNode, CompilerChoices, ImpactVersion, KeptCatalog, NodeCapabilities,
+    NodeImpact, NodeInputs, NodeMessage, OpenEnvironment, QueryChange, WrittenCatalog,
 };
 pub use environment::{
-    CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles, EnvironmentListing,
-    EnvironmentListingError, EnvironmentOnDisk, EnvironmentReadError, EnvironmentTimeout,
-    ListedSettings, ListedSettingsError, OutsideFileState, OutsideFileStates, OutsideFiles,
-    changed_files, enables_applications, module_directories,
+    ApplicationDefinition, CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles,
+    EnvironmentListing, EnvironmentListingError, EnvironmentOnDisk, EnvironmentReadError,
+    EnvironmentTimeout, ListedSettings, ListedSettingsError, OutsideFileState, OutsideFileStates,
+    OutsideFiles, changed_files, enables_applications, module_directories,
 };
 pub use exports::{
     EmbeddedExports, InventoryQueries, KeepExportsError, KeepTurn, KeptExports, PuppetdbExports,

@@ -26,6 +26,7 @@ mod outage;
 mod plan_jobs;
 mod plan_journal;
 mod postgres_session;
+mod produced_capabilities;
 mod prune;
 mod run_reports;
 mod run_secrets;

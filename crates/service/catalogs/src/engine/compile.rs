@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use compiler::{
-    CatalogDocument, CatalogReads, CompileInterrupt, CompileLog, CompileRequest, DocumentForm,
-    RichValueError, RubyCalls,
+    CatalogDocument, CatalogReads, CompileInterrupt, CompileLog, CompileRequest, CompiledCatalog,
+    DocumentForm, ProducedCapabilities, ProducedCapability, RichValueError, RubyCalls,
 };
 use environments::EnvironmentName;
 use evaluator::LogLevel;
@@ -54,10 +54,20 @@ pub struct WrittenCatalog<T> {
     /// Messages of the manifests and of the compiler.
     pub logs: Vec<CompileLog>,
     pub ruby_calls: RubyCalls,
+    /// Capabilities that the node produces, to be kept when it gets the catalog; `None` if there is no store
+    /// of them.
+    pub capabilities: Option<NodeCapabilities>,
     /// Time in the queue.
     pub waited: Duration,
     /// Time of the compilation, with the time to write the document.
     pub took: Duration,
+}
+
+/// The capabilities of a catalog, with its place among those of the node.
+#[derive(Debug)]
+pub struct NodeCapabilities {
+    turn: KeepTurn,
+    produced: Vec<ProducedCapability>,
 }
 
 /// A message of a compilation.
@@ -98,7 +108,14 @@ impl Catalogs {
     ) -> Result<CompiledNode, CatalogError> {
         let (environment, code_id) = (opened.environment.clone(), opened.code_id.clone());
         let write = |document: &mut CatalogDocument| document.to_json(DocumentForm::Rich);
-        let compiled = self.compile_node(node, opened, origin, kept, write).await?;
+        let is_given = kept.is_some();
+        let mut compiled = self.compile_node(node, opened, origin, kept, write).await?;
+        if let Some(capabilities) = compiled.capabilities.take()
+            && is_given
+        {
+            self.keep_capabilities(capabilities, &environment, code_id.clone())
+                .await?;
+        }
         Ok(CompiledNode {
             environment,
             code_id,
@@ -125,6 +142,8 @@ impl Catalogs {
         write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
     ) -> Result<WrittenCatalog<T>, CatalogError> {
         let request = self.node_request(node, &opened);
+        let capabilities = self.inner.settings.capabilities.as_ref();
+        let capabilities_turn = capabilities.map(|it| it.begin(&request.certname));
         let (environment, code_id) = (opened.environment.clone(), opened.code_id.clone());
         let are_kept = kept.is_some();
         let write = move |document: &mut CatalogDocument| {
@@ -134,9 +153,8 @@ impl Catalogs {
             };
             Ok((write(document)?, exported))
         };
-        let compiled = self
-            .compile_with(opened, request, (origin, node.facts_bytes), write)
-            .await?;
+        let compiling = self.compile_with(opened, request, (origin, node.facts_bytes), write);
+        let compiled = Box::pin(compiling).await?;
         let (catalog, exported) = compiled.catalog;
         if let Some(kept) = kept {
             let keeping = self.keep_exported(kept, &environment, code_id, exported.into());
@@ -148,9 +166,41 @@ impl Catalogs {
             reads: compiled.reads,
             logs: compiled.logs,
             ruby_calls: compiled.ruby_calls,
+            capabilities: capabilities_turn.map(|turn| NodeCapabilities {
+                turn,
+                produced: compiled.capabilities,
+            }),
             waited: compiled.waited,
             took: compiled.took,
         })
+    }
+
+    /// Keeps the capabilities of a catalog that its node gets, in a task that the end of the request does not
+    /// end.
+    ///
+    /// # Errors
+    /// The capabilities exceed a limit or cannot be stored.
+    pub async fn keep_capabilities(
+        &self,
+        capabilities: NodeCapabilities,
+        environment: &EnvironmentName,
+        code_id: Option<String>,
+    ) -> Result<(), CatalogError> {
+        let Some(store) = self.inner.settings.capabilities.clone() else {
+            return Ok(());
+        };
+        let NodeCapabilities { turn, produced } = capabilities;
+        let certname = turn.certname().to_owned();
+        let environment = environment.to_string();
+        let keeping = self.inner.compilations.spawn(async move {
+            let keeping = store.keep(turn, &environment, code_id.as_deref(), &produced);
+            keeping.await
+        });
+        let kept = keeping.await.map_err(|error| CatalogError::Defect {
+            certname,
+            cause: error.to_string(),
+        })?;
+        kept.map_err(CatalogError::KeepCapabilities)
     }
 
     /// Keeps the exported resources of a catalog, as
@@ -196,7 +246,19 @@ impl Catalogs {
         write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
     ) -> Result<WrittenCatalog<T>, CatalogError> {
         // the values of a block are those of its plan, which has a budget for them
-        self.compile_with(opened, request, (origin, 0), write).await
+        let compiling = self.compile_with(opened, request, (origin, 0), write);
+        let compiled = Box::pin(compiling).await?;
+        Ok(WrittenCatalog {
+            catalog: compiled.catalog,
+            catalog_uuid: compiled.catalog_uuid,
+            reads: compiled.reads,
+            logs: compiled.logs,
+            ruby_calls: compiled.ruby_calls,
+            // a block has no components
+            capabilities: None,
+            waited: compiled.waited,
+            took: compiled.took,
+        })
     }
 
     /// The same for a request that holds as many bytes as the second value of `waiting` while it waits.
@@ -206,7 +268,7 @@ impl Catalogs {
         request: CompileRequest,
         waiting: (&CompileOrigin, usize),
         write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
-    ) -> Result<WrittenCatalog<T>, CatalogError> {
+    ) -> Result<ThreadCatalog<T>, CatalogError> {
         let (origin, _) = waiting;
         let _place = tokio::select! {
             place = self.inner.plan_places.acquire(&origin.caller) => place,
@@ -255,20 +317,21 @@ impl Catalogs {
                 code_id: code_id.clone(),
             });
         }
-        let (catalog, reads, logs, ruby_calls) = compiled?;
-        Ok(WrittenCatalog {
+        let (catalog, compiled) = compiled?;
+        Ok(ThreadCatalog {
             catalog,
             catalog_uuid,
-            reads,
-            logs,
-            ruby_calls,
+            reads: compiled.reads,
+            logs: compiled.logs,
+            ruby_calls: compiled.ruby_calls,
+            capabilities: compiled.capabilities,
             waited,
             took: since.elapsed(),
         })
     }
 
     /// Waits for a slot, and returns the time that it took.
-    async fn wait_for_slot(
+    pub(super) async fn wait_for_slot(
         &self,
         slots: &CompileSlots,
         environment: &EnvironmentName,
@@ -325,6 +388,11 @@ impl Catalogs {
             version,
             code_id: opened.code_id.clone(),
             exports: settings.exports.clone().filter(|_| is_node),
+            capabilities: settings
+                .capabilities
+                .clone()
+                .filter(|_| is_node)
+                .map(|it| Arc::new(it) as Arc<dyn ProducedCapabilities>),
             puppetdb_queries: settings.puppetdb_queries.clone().filter(|_| is_node),
             catalog_uuid: uuid::Uuid::new_v4().to_string(),
             interrupt: Some(Arc::clone(interrupt)),
@@ -383,7 +451,17 @@ impl Catalogs {
     }
 }
 
-type CatalogOfThread<T> = (T, CatalogReads, Vec<CompileLog>, RubyCalls);
+/// A catalog with all that its compilation has.
+struct ThreadCatalog<T> {
+    catalog: T,
+    catalog_uuid: String,
+    reads: CatalogReads,
+    logs: Vec<CompileLog>,
+    ruby_calls: RubyCalls,
+    capabilities: Vec<ProducedCapability>,
+    waited: Duration,
+    took: Duration,
+}
 
 /// Compiles on the current thread, and frees the slot at the end.
 fn compile_in_slot<T>(
@@ -391,7 +469,7 @@ fn compile_in_slot<T>(
     request: &CompileRequest,
     slot: CompileSlot,
     write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError>,
-) -> Result<CatalogOfThread<T>, CatalogError> {
+) -> Result<(T, CompiledCatalog), CatalogError> {
     let mut compiled =
         compiler::compile(&opened.compiler, request).map_err(CatalogError::Compile)?;
     let written = write(&mut compiled.document);
@@ -400,7 +478,7 @@ fn compile_in_slot<T>(
         certname: request.certname.clone(),
         cause: error.to_string(),
     })?;
-    Ok((written, compiled.reads, compiled.logs, compiled.ruby_calls))
+    Ok((written, compiled))
 }
 
 fn seconds_of_epoch() -> i64 {

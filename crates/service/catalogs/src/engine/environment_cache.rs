@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use compiler::CompilerEnvironment;
+use compiler::{ApplicationGraph, CompilerEnvironment};
 use environments::EnvironmentName;
 use tokio::sync::OnceCell;
 
@@ -26,6 +26,8 @@ pub struct OpenEnvironment {
     pub(super) classes: OnceCell<Arc<EnvironmentListing>>,
     /// The transports of the modules, once they were requested.
     pub(super) transports: OnceCell<Arc<EnvironmentListing>>,
+    /// The graph of the applications, once it was requested.
+    pub(super) graph: OnceCell<Arc<ApplicationGraph>>,
 }
 
 impl OpenEnvironment {
@@ -133,6 +135,7 @@ mod tests {
             outside_files: Arc::default(),
             classes: OnceCell::new(),
             transports: OnceCell::new(),
+            graph: OnceCell::new(),
         }
     }
 

@@ -1,12 +1,13 @@
 //! Errors of the engine: [`CatalogError`].
 
 use classifier::{FactSourceError, GroupConflict};
-use compiler::CompileError;
+use compiler::{ApplicationGraphError, CompileError};
 use environments::{CodeError, EnvironmentName};
 use error_causes::chain;
 use pcp::Certname;
 
 use super::queue::CompileQueueFull;
+use crate::embedded_capabilities::KeepCapabilitiesError;
 use crate::environment::{EnvironmentListingError, EnvironmentReadError};
 use crate::exports::KeepExportsError;
 use crate::shadow::CatalogRequestError;
@@ -93,6 +94,11 @@ pub enum CatalogError {
     ExportsOfPuppetserver { certname: Certname, reason: String },
     #[error("{}", chain(.0))]
     KeepExports(#[source] KeepExportsError),
+    #[error("{}", chain(.0))]
+    KeepCapabilities(#[source] KeepCapabilitiesError),
+    /// The applications of an environment; Puppet's message.
+    #[error(transparent)]
+    Graph(Box<ApplicationGraphError>),
     /// A defect of this program.
     #[error("the compilation of {certname} ended unexpectedly: {cause}")]
     Defect { certname: String, cause: String },

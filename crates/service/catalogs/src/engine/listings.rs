@@ -8,8 +8,8 @@ use tokio::sync::OnceCell;
 use super::{Catalogs, CatalogsInner, OpenEnvironment};
 use crate::engine::CatalogError;
 use crate::environment::{
-    EnvironmentFiles, EnvironmentListing, EnvironmentListingError, EnvironmentOnDisk,
-    module_directories,
+    ApplicationDefinition, EnvironmentFiles, EnvironmentListing, EnvironmentListingError,
+    EnvironmentOnDisk, module_directories,
 };
 
 type ReadListing = fn(&EnvironmentFiles) -> Result<EnvironmentListing, EnvironmentListingError>;
@@ -42,6 +42,34 @@ impl Catalogs {
         self.listing(&opened, &opened.transports, read).await
     }
 
+    /// The applications that the manifests of the live version define. Other manifests are not evaluated, so
+    /// they may have errors.
+    ///
+    /// # Errors
+    /// The environment does not exist, or its manifests cannot be found.
+    pub async fn applications(
+        &self,
+        environment: &EnvironmentName,
+    ) -> Result<Vec<ApplicationDefinition>, CatalogError> {
+        let opened = self.environment(environment, None).await?;
+        if !opened.compiler.has_applications() {
+            return Ok(Vec::new());
+        }
+        let inner = Arc::clone(&self.inner);
+        let reading = tokio::task::spawn_blocking(move || {
+            let files = inner.files_of(&opened)?;
+            let found = files.applications();
+            found.map_err(|source| CatalogError::Listing {
+                environment: opened.environment.clone(),
+                source: EnvironmentListingError::Manifests(source),
+            })
+        });
+        match reading.await {
+            Ok(found) => found,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+
     async fn listing(
         &self,
         opened: &Arc<OpenEnvironment>,
@@ -66,6 +94,14 @@ impl CatalogsInner {
         opened: &OpenEnvironment,
         read: ReadListing,
     ) -> Result<EnvironmentListing, CatalogError> {
+        let files = self.files_of(opened)?;
+        read(&files).map_err(|source| CatalogError::Listing {
+            environment: opened.environment.clone(),
+            source,
+        })
+    }
+
+    fn files_of(&self, opened: &OpenEnvironment) -> Result<EnvironmentFiles, CatalogError> {
         let (environment, root) = (&opened.environment, &opened.directory);
         let settings = &self.settings;
         let modulepath = module_directories(root, &settings.codedir, &settings.base_modules);
@@ -79,11 +115,7 @@ impl CatalogsInner {
             modulepath,
             hiera_config: settings.hiera_config.clone(),
         };
-        let files = EnvironmentFiles::new(on_disk, settings.hidden_paths.clone())
-            .noting(Arc::clone(&opened.outside_files));
-        read(&files).map_err(|source| CatalogError::Listing {
-            environment: environment.clone(),
-            source,
-        })
+        let files = EnvironmentFiles::new(on_disk, settings.hidden_paths.clone());
+        Ok(files.noting(Arc::clone(&opened.outside_files)))
     }
 }

@@ -7,6 +7,7 @@
 //! that takes too long, is interrupted and keeps its slot until it has ended; a catalog is never
 //! given for a version that was removed meanwhile.
 
+mod application_graph;
 mod compile;
 mod compiler_choice;
 mod environment_cache;
@@ -47,11 +48,12 @@ use crate::defaults::{
     COMPILES_WAITING_OF_CALLER_MAX, FACTS_WAITING_BYTES_MAX, FACTS_WAITING_BYTES_OF_CALLER_MAX,
     OPEN_VERSIONS_MAX, PLAN_COMPILES_PER_SLOT, QUERY_CHECKS_MAX,
 };
+use crate::embedded_capabilities::EmbeddedCapabilities;
 use crate::environment::{CompilerOptions, EnvironmentOnDisk, OutsideFiles, module_directories};
 use crate::exports::EmbeddedExports;
 use crate::shadow::PuppetserverCatalogs;
 
-pub use self::compile::{CompiledNode, KeptCatalog, NodeMessage, WrittenCatalog};
+pub use self::compile::{CompiledNode, KeptCatalog, NodeCapabilities, NodeMessage, WrittenCatalog};
 pub use self::compiler_choice::{CatalogCompiler, ChosenCompiler, CompilerChoices};
 pub use self::environment_cache::OpenEnvironment;
 pub use self::error::CatalogError;
@@ -90,6 +92,8 @@ pub struct CatalogSettings {
     /// Store for the exported resources of nodes that are compiled here; `None` if a PuppetDB has
     /// those of all nodes.
     pub kept_exports: Option<EmbeddedExports>,
+    /// Store of the capabilities that nodes produce for applications; `None` to keep and find none.
+    pub capabilities: Option<EmbeddedCapabilities>,
     /// Answers to `puppetdb_query`; `None` if the function is unknown.
     pub puppetdb_queries: Option<Arc<dyn PuppetdbQueries>>,
 }
@@ -122,6 +126,7 @@ impl Default for CatalogSettings {
             server_facts: Hash::new(),
             exports: None,
             kept_exports: None,
+            capabilities: None,
             puppetdb_queries: None,
         }
     }
@@ -315,7 +320,7 @@ impl Catalogs {
     pub fn settings_identity(&self) -> String {
         let settings = &self.inner.settings;
         format!(
-            "{:?} {:?} {:?} {:?} {} {} {} {}",
+            "{:?} {:?} {:?} {:?} {} {} {} {} {}",
             settings.codedir,
             settings.base_modules,
             settings.hiera_config,
@@ -323,6 +328,7 @@ impl Catalogs {
             settings.ruby.is_some(),
             settings.exports.is_some(),
             settings.kept_exports.is_some(),
+            settings.capabilities.is_some(),
             settings.puppetdb_queries.is_some()
         )
     }
@@ -522,6 +528,7 @@ impl CatalogsInner {
             outside_files,
             classes: OnceCell::new(),
             transports: OnceCell::new(),
+            graph: OnceCell::new(),
             compiler: on_disk.into_compiler(options),
         })
     }

@@ -1,4 +1,5 @@
-//! The order in which catalogs of a node were begun: [`KeepOrder`].
+//! The order in which catalogs of a node were begun, for exported resources and for capabilities:
+//! [`KeepOrder`].
 //!
 //! The order is kept in memory, because one server process writes to a database, and a catalog does not
 //! outlive it.
@@ -11,9 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::MutexGuard;
 
-/// Catalogs whose exported resources will be kept.
+/// Catalogs whose exported resources, or whose capabilities, will be kept.
 #[derive(Debug, Default)]
-pub(super) struct KeepOrder {
+pub(crate) struct KeepOrder {
     turns: Mutex<BegunTurns>,
 }
 
@@ -36,7 +37,7 @@ pub struct KeepTurn {
 }
 
 impl KeepOrder {
-    pub(super) fn begin(&self, certname: &str) -> KeepTurn {
+    pub(crate) fn begin(&self, certname: &str) -> KeepTurn {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         turns.begun += 1;
         let number = turns.begun;
@@ -63,7 +64,7 @@ impl KeepTurn {
     }
 
     /// Waits until no other catalog of the node is being kept. `None`: a newer one was kept already.
-    pub(super) async fn take(&self) -> Option<MutexGuard<'_, u64>> {
+    pub(crate) async fn take(&self) -> Option<MutexGuard<'_, u64>> {
         let mut newest = self.node.lock().await;
         if *newest > self.number {
             return None;

@@ -16,5 +16,7 @@ mod waiting;
 
 pub use embedded::{EmbeddedExports, KeepExportsError, KeptExports};
 pub use inventory_queries::InventoryQueries;
+pub(crate) use keep_order::KeepOrder;
 pub use keep_order::KeepTurn;
 pub use puppetdb::PuppetdbExports;
+pub(crate) use waiting::wait_for;

@@ -13,7 +13,7 @@ use crate::defaults::ANSWER_WAIT_MAX;
 
 /// Reason that a thread waits no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum WaitEnd {
+pub(crate) enum WaitEnd {
     #[error("no answer within {} s", ANSWER_WAIT_MAX.as_secs())]
     Timeout,
     #[error("the compilation was interrupted")]
@@ -27,7 +27,7 @@ pub(super) enum WaitEnd {
 
 /// Runs `work` in the runtime. The calling thread waits for it, so a thread of a runtime is refused.
 /// `interrupt` ends the wait and the work.
-pub(super) fn wait_for<T: Send + 'static>(
+pub(crate) fn wait_for<T: Send + 'static>(
     runtime: &Handle,
     interrupt: Option<&Arc<CompileInterrupt>>,
     work: impl Future<Output = T> + Send + 'static,

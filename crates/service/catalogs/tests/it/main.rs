@@ -2,6 +2,7 @@
 //! are no PuppetDB.
 #![cfg(test)]
 
+mod applications;
 mod embedded_exports;
 mod engine;
 mod fake_puppetdb;

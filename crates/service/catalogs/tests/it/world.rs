@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use catalogs::{
     CatalogError, CatalogRequest, CatalogSettings, Catalogs, CompileCaller, CompileOrigin,
-    CompilePriority, CompiledNode, EmbeddedExports,
+    CompilePriority, CompiledNode, EmbeddedCapabilities, EmbeddedExports,
 };
 use classifier::{
     Classifier, FactSource, FactSourceError, GroupInput, NodeFacts, UnrestrictedEditor,
@@ -62,6 +62,24 @@ impl World {
             CatalogSettings {
                 exports: Some(Arc::new(exports.clone())),
                 kept_exports: Some(exports),
+                ..CatalogSettings::default()
+            }
+        })
+        .await
+    }
+
+    /// An engine that keeps capabilities and exported resources in its database.
+    pub(crate) async fn keeping_capabilities() -> Self {
+        Self::of(|root, store| {
+            let seal = Arc::new(SealKey::open_or_create(&root.join("seal")).unwrap());
+            let runtime = Handle::current();
+            let capabilities =
+                EmbeddedCapabilities::new(store.clone(), Arc::clone(&seal), runtime.clone());
+            let exports = EmbeddedExports::new(store.clone(), seal, runtime);
+            CatalogSettings {
+                exports: Some(Arc::new(exports.clone())),
+                kept_exports: Some(exports),
+                capabilities: Some(capabilities),
                 ..CatalogSettings::default()
             }
         })

@@ -1,0 +1,81 @@
+//! Capabilities that nodes produce for the applications of an environment: [`ProducedCapabilityRow`].
+//!
+//! Invariants: the capabilities of a node are replaced together, and deleted with the node; their values are
+//! sealed, since any of them may be a secret.
+
+use crate::StoreError;
+use crate::rows::row;
+use crate::statement::SqlStatement;
+use crate::store::Store;
+use crate::value::values;
+
+row! {
+    /// A capability that a node produces.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ProducedCapabilityRow {
+        /// Environment of the catalog that produces the capability.
+        pub environment: String,
+        /// Type of the capability, such as `Sql` or `Foo::Bar`.
+        pub capability_type: String,
+        /// Title of the capability.
+        pub title: String,
+        /// Certname of the producing node.
+        pub certname: String,
+        /// Code id of the catalog; `None` if the code has no versions.
+        pub code_id: Option<String>,
+        /// Attributes and their values, sealed.
+        pub attributes: Vec<u8>,
+    } read write columns capability_columns select produced_capabilities from "produced_capabilities"
+}
+
+const PUT: &str = concat!(
+    "INSERT INTO produced_capabilities (",
+    capability_columns!(),
+    ") VALUES ($1, $2, $3, $4, $5, $6)"
+);
+const DELETE_OF_NODE: &str = "DELETE FROM produced_capabilities WHERE certname = $1";
+const FIND: &str = produced_capabilities!(
+    "WHERE environment = $1 AND capability_type = $2 AND title = $3 ORDER BY certname LIMIT $4"
+);
+
+const COUNT: &str = "SELECT COUNT(*) FROM produced_capabilities WHERE certname = $1";
+
+pub(crate) const STATEMENTS: &[&str] = &[PUT, DELETE_OF_NODE, FIND, COUNT];
+
+/// Deletes the capabilities of a node.
+pub(crate) fn delete_statement(certname: &str) -> SqlStatement<'_> {
+    SqlStatement::new(DELETE_OF_NODE, values![certname])
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Replaces the capabilities of a node with `rows`, which are all of that node.
+    pub async fn put_produced_capabilities(
+        &self,
+        certname: &str,
+        rows: &[ProducedCapabilityRow],
+    ) -> Result<(), StoreError> {
+        let mut steps = vec![delete_statement(certname)];
+        let rows = rows.iter();
+        steps.extend(rows.map(|row| SqlStatement::new(PUT, values![row])));
+        self.execute_all(steps).await.map(drop)
+    }
+
+    /// True if a node produces capabilities.
+    pub async fn has_produced_capabilities(&self, certname: &str) -> Result<bool, StoreError> {
+        Ok(self.count(COUNT, values![certname]).await? > 0)
+    }
+
+    /// The capabilities of a type with a title, at most `limit`, ordered by their producers.
+    pub async fn produced_capabilities(
+        &self,
+        environment: &str,
+        capability_type: &str,
+        title: &str,
+        limit: u64,
+    ) -> Result<Vec<ProducedCapabilityRow>, StoreError> {
+        self.query(FIND, values![environment, capability_type, title, limit])
+            .await
+    }
+}

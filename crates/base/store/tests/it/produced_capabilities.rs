@@ -1,0 +1,88 @@
+//! Capabilities that nodes produce.
+
+use store::{ProducedCapabilityRow, Store};
+
+use crate::engine::{Bench, both};
+
+both!(
+    the_capabilities_of_a_node_are_replaced_together,
+    a_capability_is_found_by_environment_type_and_title,
+    a_deleted_node_produces_nothing
+);
+
+fn capability(environment: &str, title: &str, certname: &str) -> ProducedCapabilityRow {
+    ProducedCapabilityRow {
+        environment: environment.to_owned(),
+        capability_type: "Sql".to_owned(),
+        title: title.to_owned(),
+        certname: certname.to_owned(),
+        code_id: None,
+        attributes: vec![0, 255, 1],
+    }
+}
+
+async fn find(store: &Store, environment: &str, title: &str) -> Vec<ProducedCapabilityRow> {
+    let found = store.produced_capabilities(environment, "Sql", title, 10);
+    found.await.unwrap()
+}
+
+async fn the_capabilities_of_a_node_are_replaced_together(bench: Bench) {
+    let store = &bench.store;
+    let first = [capability("production", "ü'\"", "a")];
+    store.put_produced_capabilities("a", &first).await.unwrap();
+    assert_eq!(find(store, "production", "ü'\"").await, first);
+    let second = [ProducedCapabilityRow {
+        code_id: Some("c2".to_owned()),
+        ..capability("staging", "x", "a")
+    }];
+    store.put_produced_capabilities("a", &second).await.unwrap();
+    assert_eq!(find(store, "production", "ü'\"").await, []);
+    assert_eq!(find(store, "staging", "x").await, second);
+    // the same capability twice is refused, and then nothing of the node changes
+    let twice = [
+        capability("production", "y", "a"),
+        capability("production", "y", "a"),
+    ];
+    assert!(store.put_produced_capabilities("a", &twice).await.is_err());
+    assert_eq!(find(store, "staging", "x").await, second);
+    assert!(store.has_produced_capabilities("a").await.unwrap());
+    store.put_produced_capabilities("a", &[]).await.unwrap();
+    assert!(!store.has_produced_capabilities("a").await.unwrap());
+    assert_eq!(find(store, "staging", "x").await, []);
+}
+
+async fn a_capability_is_found_by_environment_type_and_title(bench: Bench) {
+    let store = &bench.store;
+    for certname in ["b", "a"] {
+        let rows = [
+            capability("production", "x", certname),
+            capability("production", "y", certname),
+        ];
+        store
+            .put_produced_capabilities(certname, &rows)
+            .await
+            .unwrap();
+    }
+    let producers = |rows: Vec<ProducedCapabilityRow>| -> Vec<String> {
+        rows.into_iter().map(|row| row.certname).collect()
+    };
+    assert_eq!(producers(find(store, "production", "x").await), ["a", "b"]);
+    let one = store.produced_capabilities("production", "Sql", "x", 1);
+    assert_eq!(producers(one.await.unwrap()), ["a"]);
+    assert_eq!(find(store, "production", "X").await, []);
+    assert_eq!(find(store, "staging", "x").await, []);
+    let other = store.produced_capabilities("production", "sql", "x", 10);
+    assert_eq!(other.await.unwrap(), []);
+}
+
+async fn a_deleted_node_produces_nothing(bench: Bench) {
+    let store = &bench.store;
+    store
+        .record_inventory_nodes(&["a".to_owned()])
+        .await
+        .unwrap();
+    let rows = [capability("production", "x", "a")];
+    store.put_produced_capabilities("a", &rows).await.unwrap();
+    assert!(store.delete_inventory_node("a").await.unwrap());
+    assert_eq!(find(store, "production", "x").await, []);
+}

@@ -1,0 +1,194 @@
+//! Capabilities of applications in the database of this server: [`EmbeddedCapabilities`].
+//!
+//! Invariants: the capabilities of a node are those of the newest catalog that was given to it; their values
+//! are sealed in the database, and read only for a catalog that consumes them.
+
+use std::sync::Arc;
+
+use compiler::{
+    CapabilitySearch, CapabilitySearchError, ProducedCapabilities, ProducedCapability,
+    StoredCapability,
+};
+use pcore::{Type, Value};
+use pki::seal::SealKey;
+use serde_json::Value as Json;
+use store::{ProducedCapabilityRow, Store, StoreError};
+use tokio::runtime::Handle;
+use zeroize::Zeroizing;
+
+use crate::defaults::{
+    CAPABILITIES_OF_NODE_MAX, CAPABILITY_BYTES_OF_NODE_MAX, CAPABILITY_PRODUCERS_MAX,
+};
+use crate::exports::{KeepOrder, KeepTurn, wait_for};
+
+/// The capabilities of all nodes. Deleting a node from the inventory deletes its capabilities.
+#[derive(Debug, Clone)]
+pub struct EmbeddedCapabilities {
+    store: Store,
+    seal: Arc<SealKey>,
+    runtime: Handle,
+    order: Arc<KeepOrder>,
+}
+
+/// Capabilities that cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepCapabilitiesError {
+    #[error(
+        "{certname} produces {number} capabilities, and a node may produce {CAPABILITIES_OF_NODE_MAX}: map \
+         components of the application to other nodes"
+    )]
+    TooMany { certname: String, number: usize },
+    #[error(
+        "the capabilities of {certname} have {bytes} bytes, and those of a node may have \
+         {CAPABILITY_BYTES_OF_NODE_MAX}: produce smaller values"
+    )]
+    TooLarge { certname: String, bytes: usize },
+    #[error("{capability} of {certname} has a value that cannot be stored: {cause}")]
+    Value {
+        certname: String,
+        capability: String,
+        cause: String,
+    },
+    #[error("the capabilities of {certname} cannot be stored")]
+    Store {
+        certname: String,
+        source: StoreError,
+    },
+}
+
+impl EmbeddedCapabilities {
+    /// The capabilities in `store`, which is read in `runtime`. `seal` encrypts their values.
+    #[must_use]
+    pub fn new(store: Store, seal: Arc<SealKey>, runtime: Handle) -> Self {
+        Self {
+            store,
+            seal,
+            runtime,
+            order: Arc::default(),
+        }
+    }
+
+    /// Begins a catalog whose capabilities will be kept. Nothing may have been read for it yet.
+    #[must_use]
+    pub fn begin(&self, certname: &str) -> KeepTurn {
+        self.order.begin(certname)
+    }
+
+    /// Replaces all capabilities of a node with those of its catalog, unless those of a newer catalog are kept
+    /// already.
+    ///
+    /// # Errors
+    /// The capabilities exceed a limit, or cannot be stored, and the former ones remain.
+    pub async fn keep(
+        &self,
+        turn: KeepTurn,
+        environment: &str,
+        code_id: Option<&str>,
+        produced: &[ProducedCapability],
+    ) -> Result<(), KeepCapabilitiesError> {
+        let certname = turn.certname().to_owned();
+        let rows = self.rows(&certname, (environment, code_id), produced)?;
+        let failure = |source| KeepCapabilitiesError::Store {
+            certname: certname.clone(),
+            source,
+        };
+        let Some(_no_other_writes) = turn.take().await else {
+            return Ok(());
+        };
+        // most nodes produce nothing, and never did
+        let has_some = self.store.has_produced_capabilities(&certname);
+        if rows.is_empty() && !has_some.await.map_err(failure)? {
+            return Ok(());
+        }
+        let put = self.store.put_produced_capabilities(&certname, &rows);
+        put.await.map_err(failure)
+    }
+
+    fn rows(
+        &self,
+        certname: &str,
+        (environment, code_id): (&str, Option<&str>),
+        produced: &[ProducedCapability],
+    ) -> Result<Vec<ProducedCapabilityRow>, KeepCapabilitiesError> {
+        let certname = certname.to_owned();
+        if produced.len() > CAPABILITIES_OF_NODE_MAX {
+            let number = produced.len();
+            return Err(KeepCapabilitiesError::TooMany { certname, number });
+        }
+        let mut bytes = 0;
+        let mut rows = Vec::with_capacity(produced.len());
+        for capability in produced {
+            let text = Value::hash(capability.attributes.clone()).to_rich_json();
+            let text = text.map_err(|error| KeepCapabilitiesError::Value {
+                certname: certname.clone(),
+                capability: format!("{}[{}]", capability.type_name, capability.title),
+                cause: error.to_string(),
+            })?;
+            let text = Zeroizing::new(text.to_string());
+            bytes += text.len();
+            rows.push(ProducedCapabilityRow {
+                environment: environment.to_owned(),
+                capability_type: capability.type_name.to_string(),
+                title: capability.title.to_string(),
+                certname: certname.clone(),
+                code_id: code_id.map(str::to_owned),
+                attributes: self.seal.seal(text.as_bytes()),
+            });
+        }
+        match bytes > CAPABILITY_BYTES_OF_NODE_MAX {
+            true => Err(KeepCapabilitiesError::TooLarge { certname, bytes }),
+            false => Ok(rows),
+        }
+    }
+
+    fn stored(&self, search: &CapabilitySearch<'_>) -> Result<Vec<StoredCapability>, String> {
+        let store = self.store.clone();
+        let environment = search.environment.to_owned();
+        let (type_name, title) = (search.type_name.to_owned(), search.title.to_owned());
+        let rows = wait_for(&self.runtime, search.interrupt, async move {
+            let limit = CAPABILITY_PRODUCERS_MAX;
+            let rows = store.produced_capabilities(&environment, &type_name, &title, limit);
+            rows.await
+        });
+        let rows = rows.map_err(|end| end.to_string())?;
+        let rows = rows.map_err(|error| error.to_string())?;
+        rows.into_iter().map(|row| self.read(row)).collect()
+    }
+
+    fn read(&self, row: ProducedCapabilityRow) -> Result<StoredCapability, String> {
+        let damaged = |cause: String| {
+            format!(
+                "{}[{}] of {} is damaged: {cause}",
+                row.capability_type, row.title, row.certname
+            )
+        };
+        let text = self.seal.open(&row.attributes);
+        let text = Zeroizing::new(text.map_err(|error| damaged(error.to_string()))?);
+        let json: Json =
+            serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        // types of modules are not known here: a value of one is refused
+        let value = Value::from_rich_json(&json, &|name| Type::builtin(name));
+        match value {
+            Ok(Value::Hash(attributes)) => Ok(StoredCapability {
+                certname: row.certname,
+                code_id: row.code_id,
+                attributes: pcore::Hash::clone(&attributes),
+            }),
+            Ok(_) => Err(damaged("its attributes are no hash".to_owned())),
+            Err(error) => Err(damaged(error.to_string())),
+        }
+    }
+}
+
+impl ProducedCapabilities for EmbeddedCapabilities {
+    fn find(
+        &self,
+        search: &CapabilitySearch<'_>,
+    ) -> Result<Vec<StoredCapability>, CapabilitySearchError> {
+        self.stored(search).map_err(|cause| {
+            CapabilitySearchError(format!(
+                "Could not retrieve capabilities from the database of this server: {cause}"
+            ))
+        })
+    }
+}

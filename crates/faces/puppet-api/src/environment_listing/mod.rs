@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! GET /puppet/v3/environments
+//! GET /puppet/v3/environment/{environment}[?code_id=…]
 //! GET /puppet/v3/tasks?environment=…
 //! GET /puppet/v3/tasks/{module}/{task}?environment=…
 //! GET /puppet/v3/environment_classes?environment=…
@@ -16,6 +17,7 @@
 //!
 //! Invariant: a client has no more than its share of the reads at once.
 
+mod application_graph;
 mod code_listing;
 mod documents;
 mod task_documents;
@@ -73,6 +75,10 @@ pub(crate) fn router(
         .route(
             "/puppet/v3/tasks/{module}/{task}",
             of_module(ListingServer::task),
+        )
+        .route(
+            "/puppet/v3/environment/{environment}",
+            closed(get(application_graph::application_graph)),
         )
         .route(
             "/puppet/v3/environment_classes",

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod agents;
+mod application_graph;
 mod audit;
 mod auth_conf;
 mod authority;

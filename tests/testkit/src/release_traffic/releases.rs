@@ -2,7 +2,8 @@
 //!
 //! Invariant: no two releases have a file with equal content, so a checksum belongs to one release.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 
@@ -81,14 +82,12 @@ pub struct Releases {
     count: u32,
     /// The release that has a content, by the hash of the content in hexadecimal digits.
     by_hash: HashMap<String, u32>,
-    /// The hash of the plugin that ships with the server, and is of no release.
-    shipped_plugin: String,
+    /// The hashes of the plugins that ship with the server, and are of no release.
+    shipped_plugins: HashSet<String>,
 }
 
-/// The plugin that every environment has from the server.
-const SHIPPED_PLUGIN: &[u8] = include_bytes!(
-    "../../../../modules/direct_puppet/lib/puppet/indirector/catalog/direct_puppet.rb"
-);
+/// The modules that every environment has from the server.
+const SHIPPED_MODULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../modules");
 
 // === impl Releases ===
 
@@ -107,7 +106,7 @@ impl Releases {
         Self {
             count,
             by_hash,
-            shipped_plugin: hash(SHIPPED_PLUGIN),
+            shipped_plugins: shipped_plugins(),
         }
     }
 
@@ -118,13 +117,31 @@ impl Releases {
 
     /// True for a file of the server's own modules.
     pub(super) fn is_shipped(&self, hexadecimal: &str) -> bool {
-        self.shipped_plugin == hexadecimal
+        self.shipped_plugins.contains(hexadecimal)
     }
 
     /// The release with a file whose content has this hash.
     pub(super) fn of_hash(&self, hexadecimal: &str) -> Option<u32> {
         self.by_hash.get(hexadecimal).copied()
     }
+}
+
+/// The hashes of all files below `lib` of the shipped modules.
+fn shipped_plugins() -> HashSet<String> {
+    let modules = std::fs::read_dir(SHIPPED_MODULES).expect("the shipped modules");
+    let mut left: Vec<PathBuf> = modules
+        .flatten()
+        .map(|module| module.path().join("lib"))
+        .collect();
+    let mut hashes = HashSet::new();
+    while let Some(path) = left.pop() {
+        if let Ok(entries) = std::fs::read_dir(&path) {
+            left.extend(entries.flatten().map(|entry| entry.path()));
+        } else if let Ok(content) = std::fs::read(&path) {
+            hashes.insert(hash(&content));
+        }
+    }
+    hashes
 }
 
 /// The number in the text that follows [`MARKER`]; `None` if there is none.

@@ -1,0 +1,161 @@
+# frozen_string_literal: true
+
+require 'digest'
+require 'rbconfig'
+require 'shellwords'
+require_relative 'origin'
+require_relative 'requests'
+require_relative 'store'
+
+module PuppetX
+  module Common
+    module Again
+      # Requests of the run of Puppet that this process does, and the start of their waiter.
+      class Requester
+        WAITER = File.expand_path('waiter.rb', __dir__)
+        # Seconds in which a waiter starts; Ruby needs 0.1, and a loaded machine a hundred times as long.
+        START_TIMEOUT_S = 20
+        SYSTEMD_RUN = '/usr/bin/systemd-run'
+        # Exists where systemd runs.
+        SYSTEMD = '/run/systemd/system'
+        # Bytes of a key as it is shown. A longer one ends in its hash.
+        MAX_KEY_BYTES = 200
+        # Locks that end with this process.
+        RUN_LOCKS = {} # rubocop:disable Style/MutableConstant
+
+        def initialize(origin, directory: File.expand_path('again', Puppet[:statedir]))
+          @origin = origin
+          @store = Store.new(directory)
+          @done = {}
+        end
+
+        # Notes that this run applies a catalog. Nothing is written if no run has requested anything.
+        def begin_run
+          return unless @store.exist? && @origin.obstacle.nil?
+          # A run of some tags cannot tell whether the others have converged.
+          return unless Puppet[:tags].empty?
+
+          pending = @store.update do |state|
+            Requests.begin_run(state, @origin.scope, @origin.run)
+            Requests.any?(state)
+          end
+          return unless pending
+
+          hold_run
+          ensure_waiter
+        end
+
+        # Requests a rerun. Gives the level of a message, and the message.
+        def request(key, options)
+          obstacle = @origin.obstacle
+          return [:notice, "no rerun is requested: #{obstacle}"] if obstacle
+
+          # A run may notify a resource thousands of times.
+          known = [key, options]
+          return @done[known] if @done[known]
+
+          @origin.check
+          @store.prepare
+          hold_run
+          @done[known] = message(add(key, options), options)
+        end
+
+        private
+
+        def add(key, options)
+          result = @store.update do |state|
+            Requests.add(state, @origin.scope, @origin.to_h, displayed(key), options, @origin.run)
+          end
+          ensure_waiter unless result[:refused]
+          result
+        end
+
+        def message(result, options)
+          return [:warning, "no rerun is requested: #{result[:refused]}"] if result[:refused]
+
+          from = options[:start_timer_now] ? 'from now' : 'after the end of this run'
+          [:notice, "Puppet will run again #{result[:wait].ceil} seconds #{from} " \
+                    "(rerun #{result[:count]} of at most #{options[:max_runs]})"]
+        end
+
+        # A key without control characters, and not too long.
+        def displayed(key)
+          text = key.dup.force_encoding(Encoding::UTF_8).scrub('?').gsub(/[[:cntrl:]]/, '?')
+          return text if text == key && text.bytesize <= MAX_KEY_BYTES
+
+          "#{text.byteslice(0, MAX_KEY_BYTES).scrub('')}…#{Digest::SHA256.hexdigest(key)[0, 12]}"
+        end
+
+        # Holds a lock that ends with this process. Its end is the end of the run for the waiter.
+        def hold_run
+          return if RUN_LOCKS.key?(@store.directory)
+
+          file = @store.open_lock('run.lock')
+          # A waiter has it for a moment when it looks whether runs have ended.
+          Timeout.timeout(Store::LOCK_TIMEOUT_S) { file.flock(File::LOCK_SH) }
+          RUN_LOCKS[@store.directory] = file
+        rescue Timeout::Error
+          file&.close
+          raise Error, "#{@store.path('run.lock')} is held by another process; end it (`fuser` names it)"
+        end
+
+        # Wakes the waiter, or starts one. Its own lock decides; this lock keeps two runs from starting two.
+        def ensure_waiter
+          starting = @store.open_lock('start.lock')
+          Timeout.timeout(Store::LOCK_TIMEOUT_S) { starting.flock(File::LOCK_EX) }
+          return wake if @store.locked?('waiter.lock')
+
+          start(scoped: true) || start(scoped: false) ||
+            raise(Error, "the waiter did not start; run `#{command(false).shelljoin}` to see why")
+        rescue Timeout::Error
+          raise Error, "#{@store.path('start.lock')} is held by another process; end it (`fuser` names it)"
+        ensure
+          starting&.close
+        end
+
+        def wake
+          pid = Integer(File.read(@store.path('waiter.lock'), 20).to_s.strip)
+          Process.kill(Wake::SIGNAL, pid)
+        rescue SystemCallError, ArgumentError
+          # It looks at the requests when it starts and before it ends.
+          nil
+        end
+
+        # Starts a waiter that belongs to no terminal and no service. True if it runs.
+        def start(scoped:)
+          return false if scoped && !systemd?
+
+          reader, writer = IO.pipe
+          pid = Process.spawn(*command(scoped), in: File::NULL, out: writer, err: File::NULL, chdir: '/',
+                                                close_others: true)
+          writer.close
+          answered = Timeout.timeout(START_TIMEOUT_S) { reader.gets(16) }
+          Process.wait(pid)
+          %W[ready\n busy\n].include?(answered)
+        rescue Timeout::Error
+          Process.kill('KILL', pid)
+          Process.wait(pid)
+          false
+        rescue SystemCallError
+          false
+        ensure
+          reader&.close
+          writer&.close
+        end
+
+        def command(scoped)
+          waiter = [RbConfig.ruby, '--disable=gems', WAITER, @store.directory]
+          return waiter unless scoped
+
+          [SYSTEMD_RUN, '--scope', '--quiet', '--collect', '--slice=system.slice',
+           '--description=Reruns of Puppet', '--', *waiter]
+        end
+
+        # A scope of its own, because the end of a service or of a session ends its processes.
+        def systemd?
+          Process.euid.zero? && File.directory?(SYSTEMD) && File.executable?(SYSTEMD_RUN)
+        end
+      end
+    end
+  end
+end

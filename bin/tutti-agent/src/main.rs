@@ -12,6 +12,8 @@
     reason = "bootstrap reports to the person who typed it"
 )]
 
+mod again;
+
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,6 +31,8 @@ use error_causes::chain;
 use pcp::{Certname, CertnameError};
 use pki::KeyType;
 
+use crate::again::AgainArguments;
+
 /// Agent of Tutti: runs tasks, commands and Puppet on this node
 #[derive(Debug, Parser)]
 #[command(name = "tutti-agent", version, subcommand_negates_reqs = true)]
@@ -43,6 +47,8 @@ struct CommandLine {
 enum AgentCommand {
     /// Get a certificate from a Puppet CA (Tutti's or puppetserver's)
     Bootstrap(BootstrapArguments),
+    /// List or cancel reruns of Puppet that the module `common` has requested
+    Again(AgainArguments),
     /// Check this node's installation and suggest remedies; exit code 3 if there is a problem
     Doctor(DoctorArguments),
 }
@@ -54,11 +60,11 @@ struct DoctorArguments {
     config_file: Option<String>,
     /// Human-readable text, or one JSON document
     #[arg(long, value_enum, default_value = "human")]
-    format: DoctorFormat,
+    format: OutputFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum DoctorFormat {
+enum OutputFormat {
     Human,
     Json,
 }
@@ -102,6 +108,7 @@ fn main() -> ExitCode {
     let command_line = CommandLine::parse();
     let done = match command_line.command {
         Some(AgentCommand::Bootstrap(arguments)) => service::block_on(bootstrap(arguments)),
+        Some(AgentCommand::Again(arguments)) => return arguments.run(),
         Some(AgentCommand::Doctor(arguments)) => service::block_on(diagnose(arguments)),
         None => match agent::config::load(&command_line.arguments) {
             Ok(config) => service::block_on(service::run(config)),
@@ -130,8 +137,8 @@ async fn diagnose(asked: DoctorArguments) -> ExitCode {
         OutputColor::Plain
     };
     let text = match asked.format {
-        DoctorFormat::Human => report.text(paint),
-        DoctorFormat::Json => report.json(),
+        OutputFormat::Human => report.text(paint),
+        OutputFormat::Json => report.json(),
     };
     // A reader that has closed the pipe needs no further output.
     let _ = writeln!(std::io::stdout(), "{text}");

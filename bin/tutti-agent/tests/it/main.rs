@@ -1,5 +1,7 @@
 //! Tests of the program from outside: exit codes, signals, files.
 
+mod again;
+
 use std::io::Read;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;

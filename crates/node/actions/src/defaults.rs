@@ -238,6 +238,13 @@ pub const PUPPET_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum output of `puppet config print`: four paths.
 pub const PUPPET_ANSWER_BYTES: u64 = 64 * 1024;
 
+/// Largest file of requested reruns, as the module `common` limits it: 8 scopes with 64 requests of 1 KiB and 32 KiB of
+/// arguments are 768 KiB.
+pub const RERUN_STATE_BYTES: u64 = 1024 * 1024;
+
+/// Timeout for the lock of requested reruns, which is held for the time of one write.
+pub const RERUN_LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Maximum directory depth that a download from a node reads; each level is an open file.
 pub const COLLECT_DEPTH: usize = 64;
 

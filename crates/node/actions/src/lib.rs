@@ -12,6 +12,7 @@ mod engine;
 mod modules;
 mod outbox;
 mod process;
+pub mod reruns;
 mod spool;
 
 pub use cache::DownloadConfig;

@@ -32,7 +32,7 @@ pub(crate) use external::ExternalModules;
 pub(crate) use facts::{FactPrograms, collect as collect_facts};
 pub(crate) use file::install_item;
 pub(crate) use place::{PLACER, place_main};
-pub(crate) use puppet::{RUNNER, WaitingFor, result_of, runner_main, status_text};
+pub(crate) use puppet::{RUNNER, WaitingFor, query_state_dir, result_of, runner_main, status_text};
 pub(crate) use request_plan::{
     ActionPlan, FILES_DIRECTORY, FilePlan, ItemKind, PlannedFile, PlannedProgram, ProcessInput,
     RequestPlan, RequestRefusal, RunPlan,

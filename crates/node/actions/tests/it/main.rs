@@ -23,6 +23,7 @@ mod puppet_direct;
 mod puppet_fake;
 mod puppet_real;
 mod puppet_waits;
+mod reruns;
 mod restarts;
 mod run_with;
 mod spool_power_cuts;

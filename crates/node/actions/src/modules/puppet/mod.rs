@@ -32,6 +32,7 @@ pub(crate) use lock::WaitingFor;
 pub(crate) use result::{result_of, status_text};
 pub(crate) use runner::runner_main;
 pub(crate) use runner_request::PuppetInput;
+pub(crate) use settings::query_state_dir;
 
 /// The module's name in PXP, and a shorter alias.
 pub(super) const MODULES: [&str; 2] = ["pxp-module-puppet", "puppet"];

@@ -22,6 +22,9 @@ pub(super) struct RunnerRequest {
     pub(super) settings_file: PathBuf,
 }
 
+/// Name of the module's configuration file.
+pub(super) const CONFIG_FILE: &str = "pxp-module-puppet.conf";
+
 /// Content of `pxp-module-puppet.conf`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -50,7 +53,7 @@ impl PuppetInput {
     pub(crate) fn render(self, config_directory: Option<&Path>, spool: &Path) -> Vec<u8> {
         let order = RunnerRequest {
             flags: self.flags,
-            config_file: config_directory.map(|dir| dir.join("pxp-module-puppet.conf")),
+            config_file: config_directory.map(|dir| dir.join(CONFIG_FILE)),
             // A name that begins with a dot is never the name of a transaction.
             settings_file: spool.join(".puppet-settings.json"),
         };

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::spawn;
+use super::runner_request::{CONFIG_FILE, PuppetModuleConfig};
+use super::{environment, spawn};
 
 /// The settings that a run needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +88,25 @@ impl PuppetSettings {
         // If they cannot be cached, they are read again next time.
         let _ = pki::durable::write_atomic(file, &bytes, 0o640);
         Ok(settings)
+    }
+}
+
+/// Asks the installed Puppet for its state directory. `modules_config_dir` has the file that may name the program.
+pub(crate) fn query_state_dir(modules_config_dir: Option<&Path>) -> Result<PathBuf, String> {
+    let file = modules_config_dir.map(|directory| directory.join(CONFIG_FILE));
+    let config = PuppetModuleConfig::read(file.as_deref())?;
+    let puppet = environment::find(config.puppet_bin.as_deref())
+        .map_err(|places| format!("Puppet is not installed (looked for {places})"))?;
+    let own = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let variables = environment::variables(own, &puppet);
+    // Of a single setting Puppet prints the value alone.
+    let args = ["config", "print", "--section", "agent", "statedir"];
+    let printed = spawn::run_puppet_query(&puppet, &args, &variables)?;
+    let path = PathBuf::from(printed.trim());
+    match path.is_absolute() {
+        true => Ok(path),
+        false => Err("`puppet config print` does not say statedir".to_owned()),
     }
 }
 

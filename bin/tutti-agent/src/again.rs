@@ -1,0 +1,113 @@
+//! `tutti-agent again`: reruns of Puppet that the module `common` has requested on this node. Main type: [`AgainArguments`].
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use actions::reruns::{RerunError, Reruns};
+use agent::config::error::EXIT_FAILURE;
+use agent::config::settings::AgentArguments;
+use clap::{Args, Subcommand};
+use error_causes::chain;
+
+use crate::OutputFormat;
+
+#[derive(Debug, Args)]
+pub(crate) struct AgainArguments {
+    #[command(subcommand)]
+    command: AgainCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum AgainCommand {
+    /// List the requested reruns, and the newest outcomes
+    List(ListArguments),
+    /// Remove requested reruns: those with the given keys, or all; a run in progress goes on
+    Cancel(CancelArguments),
+}
+
+#[derive(Debug, Args)]
+struct ListArguments {
+    /// Human-readable text, or one JSON document
+    #[arg(long, value_enum, default_value = "human")]
+    format: OutputFormat,
+    #[command(flatten)]
+    state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+struct CancelArguments {
+    /// Keys of requests, as `list` shows them
+    #[arg(value_name = "KEY")]
+    keys: Vec<String>,
+    #[command(flatten)]
+    state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+struct StateArguments {
+    /// Puppet's state directory; `puppet config print statedir` by default
+    #[arg(long, value_name = "DIR")]
+    statedir: Option<PathBuf>,
+    /// Configuration file of the agent (.conf in HOCON, or .json)
+    #[arg(long, value_name = "FILE", conflicts_with = "statedir")]
+    config_file: Option<String>,
+}
+
+// === impl AgainArguments ===
+
+impl AgainArguments {
+    /// Carries the command out and prints its result.
+    pub(crate) fn run(self) -> ExitCode {
+        let done = match self.command {
+            AgainCommand::List(arguments) => list(&arguments),
+            AgainCommand::Cancel(arguments) => cancel(&arguments),
+        };
+        match done {
+            Ok(text) => {
+                // A reader that has closed the pipe needs no further output.
+                let _ = write!(std::io::stdout(), "{text}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("tutti-agent: {}", chain(&error));
+                ExitCode::from(EXIT_FAILURE)
+            }
+        }
+    }
+}
+
+impl StateArguments {
+    fn reruns(&self) -> Result<Reruns, RerunError> {
+        if let Some(directory) = &self.statedir {
+            return Ok(Reruns::below(directory));
+        }
+        let arguments = AgentArguments {
+            config_file: self.config_file.clone(),
+            ..AgentArguments::default()
+        };
+        // A node may have this program without a connection to a server, and then no configuration.
+        let config = agent::config::load(&arguments).ok();
+        let modules = config.map(|config| config.actions.modules_config_dir);
+        Reruns::of_installed_puppet(modules.as_deref())
+    }
+}
+
+fn list(arguments: &ListArguments) -> Result<String, RerunError> {
+    let listing = arguments.state.reruns()?.list()?;
+    Ok(match arguments.format {
+        OutputFormat::Human => listing.to_string(),
+        OutputFormat::Json => listing.to_json(),
+    })
+}
+
+fn cancel(arguments: &CancelArguments) -> Result<String, RerunError> {
+    let canceled = arguments.state.reruns()?.cancel(&arguments.keys)?;
+    if canceled.is_empty() {
+        return Ok("no rerun is requested\n".to_owned());
+    }
+    let lines = canceled
+        .iter()
+        .map(|it| format!("canceled {} ({})\n", it.key, it.scope));
+    Ok(lines.collect())
+}

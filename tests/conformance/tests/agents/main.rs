@@ -1,6 +1,8 @@
 //! Real agents that are configured by this server alone.
 #![cfg(test)]
 
+mod again;
+mod again_ruby;
 mod direct;
 mod pinned;
 mod puppetserver_ca;

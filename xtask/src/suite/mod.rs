@@ -24,7 +24,6 @@ const BUILD_PROGRAMS: &[&str] = &["build", "--workspace", "--bins", "--locked"];
 /// Number of power cuts for each of the four workloads of `--full`: 104 in all. A cut under SQLite,
 /// the code store or the spool takes about a second, one under PostgreSQL about nine on a busy
 /// machine (its recovery and its start), so all together take some six minutes.
-/// take some six minutes.
 const POWER_CUTS: &str = "26";
 
 /// Options of `cargo xtask test`.

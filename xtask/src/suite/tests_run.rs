@@ -3,6 +3,7 @@
 //! Invariant: every program runs to its end, so one run reports everything that is broken, and its
 //! output is printed as a whole.
 
+use std::collections::VecDeque;
 use std::io::Write as _;
 use std::process::Output;
 use std::sync::Mutex;
@@ -23,16 +24,21 @@ struct TimedTest {
     seconds: f64,
 }
 
-/// The package whose programs mostly wait for one real peer, and so leave a core to the others.
+/// The package whose programs share real peers, so that only one of them runs at a time. They mostly wait, and so
+/// leave a core to the others.
 const WAITING_PACKAGE: &str = "conformance ";
 
-/// Runs the programs one after the other, beside them those of the package that waits, and fails if one
-/// failed. `power_cuts` is the number of simulated power cuts for each workload; `None` leaves it to the tests.
+/// Runs two programs at a time, of those of the package that waits only one, and fails if one failed.
+/// `power_cuts` is the number of simulated power cuts for each workload; `None` leaves it to the tests.
 pub(super) fn run_all(executables: Vec<TestExecutable>, power_cuts: Option<&str>) -> Result<()> {
     let timed = Mutex::new(Vec::new());
     let failed = Mutex::new(Vec::new());
-    let lane = |executables: Vec<TestExecutable>| -> Result<()> {
-        for executable in executables {
+    let waits = |executable: &TestExecutable| executable.name.starts_with(WAITING_PACKAGE);
+    let (waiting, others): (VecDeque<_>, VecDeque<_>) = executables.into_iter().partition(waits);
+    let others = Mutex::new(others);
+    let take = || others.lock().expect("no lane panics").pop_front();
+    let lane = |mut first: VecDeque<TestExecutable>| -> Result<()> {
+        while let Some(executable) = first.pop_front().or_else(take) {
             let started = Instant::now();
             // A program that does not end prints nothing else.
             println!("     Started {}", executable.name);
@@ -52,11 +58,9 @@ pub(super) fn run_all(executables: Vec<TestExecutable>, power_cuts: Option<&str>
         }
         Ok(())
     };
-    let waits = |executable: &TestExecutable| executable.name.starts_with(WAITING_PACKAGE);
-    let (waiting, others): (Vec<_>, Vec<_>) = executables.into_iter().partition(waits);
     thread::scope(|scope| {
         let beside = scope.spawn(|| lane(waiting));
-        let outcome = lane(others);
+        let outcome = lane(VecDeque::new());
         outcome.and(beside.join().expect("no lane panics"))
     })?;
     print_slowest(timed.into_inner().expect("no lane panics"));

@@ -8,9 +8,12 @@ use std::time::Duration;
 use inventory::{Inventory, NodeQuery, PuppetDbConfig};
 use pcp::Certname;
 use pki::TlsFiles;
-use run_reports::{RunReport, RunReports, RunReportsConfig};
+use run_reports::{
+    FindReportError, NodeDeactivation, ReportSource, RunReport, RunReportEntry, RunReports,
+    RunReportsConfig,
+};
 use serde_json::{Value, json};
-use store::{Store, StoreConfig};
+use store::{ListPage, RunReportFilter, Store, StoreConfig};
 use testkit::installation::{Installation, Programs};
 use testkit::peers::PuppetDb;
 
@@ -32,7 +35,12 @@ struct ForwardingSite {
 
 impl ForwardingSite {
     async fn server(&self) -> ForwardingServer {
-        let config = StoreConfig::sqlite(self.installation.root().join("reports.db"));
+        self.server_on("reports.db").await
+    }
+
+    /// A server with a database of its own in the directory of the installation.
+    async fn server_on(&self, database: &str) -> ForwardingServer {
+        let config = StoreConfig::sqlite(self.installation.root().join(database));
         let store = Store::open(&config).await.unwrap();
         let (cert, key) = self.installation.client_certificate("puppet.test").unwrap();
         let files = TlsFiles {
@@ -154,6 +162,66 @@ async fn data_reaches_a_puppetdb_that_was_away() {
         .await;
     assert_eq!(facts, [json!({"value": 3})]);
     server.reports.shutdown().await;
+
+    // Its database has no reports, as where agents report to a puppetserver.
+    let other = site.server_on("other.db").await;
+    reports_are_read_from_puppetdb(&other).await;
+    a_node_is_deactivated(&other).await;
+    other.reports.shutdown().await;
+}
+
+async fn reports_are_read_from_puppetdb(server: &ForwardingServer) {
+    let filter = RunReportFilter {
+        certname: Some(data::NODE.to_owned()),
+        status: Some("failed".to_owned()),
+        job_id: Some("42".to_owned()),
+    };
+    let first = ListPage {
+        limit: Some(2),
+        offset: 0,
+    };
+    let page = server.reports.list(&filter, first).await.unwrap();
+    assert_eq!(page.source, ReportSource::PuppetDb);
+    let runs: Vec<&str> = page.entries.iter().map(run_of).collect();
+    assert_eq!(runs, [data::uuid("a", 3), data::uuid("a", 2)]);
+
+    let id = &page.entries[0].summary.hash[..12];
+    let report = server.reports.find(id).await.unwrap();
+    assert_eq!(run_of(&report.entry), data::uuid("a", 3));
+    assert_eq!(report.entry.summary.code_id.as_deref(), Some(data::CODE_ID));
+    let detail = &report.detail;
+    assert_eq!(detail.report_format, Some(12));
+    let messages: Vec<&str> = detail.logs.iter().map(|it| it.message.as_str()).collect();
+    assert!(messages.contains(&"no such unit"), "{messages:?}");
+    let mut titles: Vec<&str> = detail
+        .resources
+        .iter()
+        .map(|it| it.title.as_str())
+        .collect();
+    titles.sort_unstable();
+    assert_eq!(titles, ["/etc/motd", "reload", "web"]);
+    assert!(!detail.metrics.is_empty());
+
+    let unknown = server.reports.find(&"0".repeat(40)).await;
+    assert!(matches!(unknown, Err(FindReportError::Unknown(_))));
+}
+
+fn run_of(entry: &RunReportEntry) -> &str {
+    &entry.summary.transaction_uuid
+}
+
+async fn a_node_is_deactivated(server: &ForwardingServer) {
+    let node: Certname = data::NODE.parse().unwrap();
+    let deactivated = server.reports.deactivate_node(&node).await.unwrap();
+    assert_eq!(deactivated, NodeDeactivation::Queued);
+    server.wait_until_sent().await;
+    let gone = "nodes[certname, deactivated] { node_state = 'inactive' }";
+    let gone = server.query(gone, 1).await;
+    assert_eq!(gone[0]["certname"], data::NODE);
+    assert!(gone[0]["deactivated"].is_string(), "{gone:?}");
+    let active = NodeQuery::from_text("nodes[certname] { }");
+    let active = server.inventory.query(&active).await.unwrap();
+    assert!(active.is_empty(), "{active:?}");
 }
 
 async fn reports_are_complete(server: &ForwardingServer) {

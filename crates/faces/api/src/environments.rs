@@ -1,15 +1,26 @@
 //! `GET environments` and the routes below it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use api_types::environments::{ApplicationList, Environment, EnvironmentList, InstanceList};
+use ::catalogs::{CompileOrigin, CompilePriority};
+use api_types::environments::{
+    ApplicationItem, ApplicationList, Environment, EnvironmentList, InstanceComponent,
+    InstanceItem, InstanceList,
+};
 use axum::Json;
 use axum::extract::State;
+use compiler::{ApplicationComponent, ApplicationGraph};
 use environments::CodeError;
+use serde_json::Value;
 
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
+use crate::caller::ApiCaller;
+use crate::catalogs;
 use crate::code;
+use crate::code_manager;
+use crate::credentials::RequestCredentials;
 use crate::failure::ApiFailure;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
@@ -55,7 +66,6 @@ pub(crate) async fn show(
     Ok(Json(environment(&base, found.name, found.code_id)))
 }
 
-/// Application orchestration is not supported: every environment has no applications.
 pub(crate) async fn applications(
     State(api): State<SharedApiContext>,
     base: BaseUrl,
@@ -63,20 +73,97 @@ pub(crate) async fn applications(
     QueryParameters(given): QueryParameters,
 ) -> Result<Json<ApplicationList>, ApiFailure> {
     given.finish()?;
-    let (found, ()) = code::read(&api, &name, |_| Ok(())).await?;
-    let instances = base.link(&format!("environments/{}/instances", found.name));
-    let items = Vec::new();
-    Ok(Json(ApplicationList { items, instances }))
+    let environment = code_manager::environment("environment", &name)?;
+    let found = match api.catalogs.applications(&environment).await {
+        Ok(found) => found,
+        Err(error) => return Err(catalogs::catalog_failure(&api, error).await),
+    };
+    let items = found.into_iter().map(|application| {
+        let parameters = application.parameters.into_iter();
+        ApplicationItem {
+            name: application.name,
+            kind: "application".to_owned(),
+            file: application.file,
+            line: application.line,
+            parameters: parameters
+                .map(|(name, default)| (name, default.map_or(Value::Null, Value::String)))
+                .collect(),
+        }
+    });
+    Ok(Json(ApplicationList {
+        items: items.collect(),
+        instances: base.link(&format!("environments/{environment}/instances")),
+    }))
 }
 
 pub(crate) async fn instances(
     State(api): State<SharedApiContext>,
+    caller: ApiCaller,
+    pass: RequestCredentials,
     PathVariables(name): PathVariables<String>,
     QueryParameters(given): QueryParameters,
 ) -> Result<Json<InstanceList>, ApiFailure> {
     given.finish()?;
-    code::read(&api, &name, |_| Ok(())).await?;
-    Ok(Json(InstanceList { items: Vec::new() }))
+    let environment = code_manager::environment("environment", &name)?;
+    let origin = CompileOrigin {
+        caller: catalogs::compile_caller(&caller, &pass),
+        priority: CompilePriority::Foreground,
+    };
+    let engine = &api.catalogs;
+    let compiling = engine.application_graph(&environment, None, &origin);
+    match Box::pin(compiling).await {
+        Ok(graph) => Ok(Json(instance_list(&graph))),
+        Err(error) => Err(catalogs::catalog_failure(&api, error).await),
+    }
+}
+
+/// The instances and their components in the order in which they can run. Components that wait for each other
+/// have none, so then the order is that of the site.
+fn instance_list(graph: &ApplicationGraph) -> InstanceList {
+    let declared = || {
+        let applications = graph.applications.iter();
+        applications.flat_map(|it| &it.components).collect()
+    };
+    let ordered: Vec<&ApplicationComponent> =
+        graph.producers_first().unwrap_or_else(|_| declared());
+    let places = ordered.iter().enumerate();
+    let places: HashMap<&str, usize> = places
+        .map(|(place, component)| (&*component.reference, place))
+        .collect();
+    let place = |component: &ApplicationComponent| places.get(&*component.reference).copied();
+    let mut instances: Vec<_> = graph.applications.iter().collect();
+    instances.sort_by_key(|it| it.components.iter().filter_map(place).min());
+    let items = instances.into_iter().map(|instance| {
+        let mut components: Vec<_> = instance.components.iter().collect();
+        components.sort_by_key(|component| place(component));
+        let (application, title) = type_and_title(&instance.reference);
+        InstanceItem {
+            application,
+            title,
+            components: components.into_iter().map(instance_component).collect(),
+        }
+    });
+    InstanceList {
+        items: items.collect(),
+    }
+}
+
+fn instance_component(component: &ApplicationComponent) -> InstanceComponent {
+    let (name, title) = type_and_title(&component.reference);
+    InstanceComponent {
+        component: name,
+        title,
+        node: component.node.clone(),
+        produces: component.produces.clone(),
+        consumes: component.consumes.clone(),
+    }
+}
+
+/// The parts of a reference such as `Lamp[app1]`.
+fn type_and_title(reference: &str) -> (String, String) {
+    let (name, rest) = reference.split_once('[').unwrap_or((reference, ""));
+    let title = rest.strip_suffix(']').unwrap_or(rest);
+    (name.to_owned(), title.to_owned())
 }
 
 fn environment(base: &BaseUrl, name: String, code_id: Option<String>) -> Environment {

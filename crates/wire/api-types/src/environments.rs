@@ -1,7 +1,7 @@
 //! `GET environments` and the resources below it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::root::Link;
@@ -30,20 +30,68 @@ pub struct Environment {
     pub code_id: Option<String>,
 }
 
-/// The applications of an environment: none, since there is no application orchestration.
+/// The applications that the manifests of an environment define.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApplicationList {
-    /// Always empty, since there is no application orchestration.
-    #[schema(value_type = Vec<Object>)]
-    pub items: Vec<Value>,
+    /// Applications, sorted by name.
+    pub items: Vec<ApplicationItem>,
     /// Link to the application instances.
     pub instances: Link,
 }
 
-/// The instances of applications in an environment: none.
+/// An application that a manifest defines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ApplicationItem {
+    /// Name of the application.
+    #[schema(example = "lamp")]
+    pub name: String,
+    /// The kind of the definition: `application`, as in Puppet's lists of resource types.
+    pub kind: String,
+    /// Path of the manifest.
+    pub file: String,
+    /// Line of the definition, counted from 1.
+    pub line: u32,
+    /// Parameters by name, with the Puppet code of their defaults; null for one that must be given.
+    #[schema(value_type = Object)]
+    pub parameters: Map<String, Value>,
+}
+
+/// The instances of applications in an environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct InstanceList {
-    /// Always empty, since there is no application orchestration.
-    #[schema(value_type = Vec<Object>)]
-    pub items: Vec<Value>,
+    /// Instances, those first whose components others wait for.
+    pub items: Vec<InstanceItem>,
+}
+
+/// An application that the site of an environment declares.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct InstanceItem {
+    /// Type of the application.
+    #[serde(rename = "type")]
+    #[schema(example = "Lamp")]
+    pub application: String,
+    /// Title of the instance.
+    #[schema(example = "app1")]
+    pub title: String,
+    /// Components of the instance, producers before their consumers.
+    pub components: Vec<InstanceComponent>,
+}
+
+/// A component of an application.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct InstanceComponent {
+    /// Type of the component.
+    #[serde(rename = "type")]
+    #[schema(example = "Lamp::Webapp")]
+    pub component: String,
+    /// Title of the component.
+    #[schema(example = "app1-1")]
+    pub title: String,
+    /// Certname of the node to which the component is mapped.
+    pub node: String,
+    /// Capabilities that the component exports.
+    pub produces: Vec<String>,
+    /// Capabilities that the component requires or consumes.
+    #[schema(example = json!(["Sql[app1]"]))]
+    pub consumes: Vec<String>,
 }

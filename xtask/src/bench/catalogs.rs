@@ -39,6 +39,8 @@ const CLASS_LIST: &str = "tests/oracles/recorded/classes.txt";
 /// A file of the apache module that Puppet 8 refuses, because two entries of a hash have this key.
 const REFUSED_FILE: &str = "types/oidcsettings.pp";
 const REPEATED_KEY: &str = "Optional['IDTokenEncryptedResponseAlg']";
+/// A module with a provider that needs REXML, which the JRuby of an unpacked puppetserver does not find.
+const REFUSED_MODULE: &str = "pacemaker";
 /// The name of the second setting in later versions of the module.
 const MENDED_KEY: &str = "Optional['IDTokenEncryptedResponseEnc']";
 
@@ -86,6 +88,7 @@ pub(super) fn write_role() -> Result<Option<[PathBuf; 2]>> {
     std::fs::create_dir(&role).with_context(|| format!("cannot create {}", role.display()))?;
     run::visible(copy.arg(role.join("modules")))?;
     mend_apache(&role.join("modules/apache"))?;
+    apt::remove(&role.join("modules").join(REFUSED_MODULE))?;
     let mut copy = Command::new("cp");
     copy.arg("-rL")
         .arg(examples().join(APACHE_SITE).join("manifests"));

@@ -179,6 +179,20 @@ impl Compilation<'_> {
         if let Some(id) = self.find_resource(&reference.type_name, &reference.title)? {
             return Ok(id);
         }
+        let exporter = {
+            let state = self.state();
+            state.applications.native_exporters.get(reference).copied()
+        };
+        if let Some(exporter) = exporter {
+            // an exporter may have to wait for another one
+            self.enter_nested()?;
+            let linked = self.link_native_component(evaluator, exporter);
+            self.leave_nested();
+            linked?;
+            if let Some(id) = self.find_resource(&reference.type_name, &reference.title)? {
+                return Ok(id);
+            }
+        }
         let Some(source) = &self.request.capabilities else {
             return raise("PuppetDB is not available");
         };
@@ -339,12 +353,21 @@ impl Compilation<'_> {
     }
 
     /// Takes values and produces capabilities for a component of a native type, whose attributes are
-    /// its variables.
+    /// its variables, once. Other components are left alone, and so is a virtual one, which no
+    /// catalog shows.
     pub(super) fn link_native_component(
         &self,
         evaluator: &mut Evaluator<'_>,
         id: ResourceId,
     ) -> EvalResult<()> {
+        {
+            let mut state = self.state();
+            let resource = state.catalog.resource(id);
+            let is_ready = resource.is_native() && !resource.is_virtual;
+            if !is_ready || !state.applications.linked.insert(id) {
+                return Ok(());
+            }
+        }
         self.consume_capabilities(evaluator, id)?;
         let variables = VariableScope::top().growable_inside();
         {

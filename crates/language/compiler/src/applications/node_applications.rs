@@ -113,8 +113,8 @@ impl Compilation<'_> {
         parameters.retain(|name, _| Metaparameter::find(name).is_some());
     }
 
-    /// Puts components behind the producers of what they need. Components of native types produce
-    /// now; the others are evaluated with the defined types.
+    /// Puts components behind the producers of what they need. Defined types and classes are
+    /// evaluated in this order; components of native types produce when one of them needs it.
     fn order_components(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
         let components = self.state().applications.components.clone();
         let mut named = Vec::with_capacity(components.len());
@@ -133,6 +133,15 @@ impl Compilation<'_> {
         let ordered: Vec<ResourceId> = order.iter().map(|index| components[*index]).collect();
         let is_component: FastHashSet<ResourceId> = components.iter().copied().collect();
         let mut state = self.state();
+        for (id, named) in components.iter().zip(&named) {
+            if state.catalog.resource(*id).is_native() {
+                // of two exporters the second fails when it is linked
+                for export in &named.exports {
+                    let exporters = &mut state.applications.native_exporters;
+                    exporters.entry(export.clone()).or_insert(*id);
+                }
+            }
+        }
         let waits: FastHashSet<ResourceId> = state.unevaluated.iter().copied().collect();
         state.unevaluated.retain(|id| !is_component.contains(id));
         let waiting = ordered.iter().filter(|id| waits.contains(id));
@@ -145,14 +154,7 @@ impl Compilation<'_> {
     pub(crate) fn link_native_components(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
         let components = self.state().applications.components.clone();
         for id in components {
-            let is_native = {
-                let state = self.state();
-                let resource = state.catalog.resource(id);
-                resource.is_native() && !resource.is_virtual
-            };
-            if is_native {
-                self.link_native_component(evaluator, id)?;
-            }
+            self.link_native_component(evaluator, id)?;
         }
         Ok(())
     }

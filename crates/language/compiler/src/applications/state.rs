@@ -24,6 +24,11 @@ pub(crate) struct ApplicationState {
     /// Mappings of all manifests that were loaded, in order.
     pub(crate) mappings: Vec<Arc<ManifestMapping>>,
     by_key: FastHashMap<MappingKey, Arc<ManifestMapping>>,
+    /// Components of native types by the capabilities that they export. They produce when they are
+    /// linked: on the first demand, or after the defined types.
+    pub(crate) native_exporters: FastHashMap<CatalogReference, ResourceId>,
+    /// Components of native types that took their values and produced their capabilities.
+    pub(crate) linked: FastHashSet<ResourceId>,
     /// Capabilities in the catalog, with the components of the node that produce them.
     pub(crate) capabilities: FastHashMap<ResourceId, Option<ResourceId>>,
     /// Capabilities that the node produces.

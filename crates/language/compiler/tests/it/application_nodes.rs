@@ -279,6 +279,55 @@ site {
 }
 
 #[test]
+fn native_components_produce_before_defined_ones_that_consume() {
+    let manifest = "
+Notify produces Sql { host => $message, port => 1 }
+define web($host) { notify { \"web ${host}\": } }
+Web consumes Sql { }
+application it() {
+  web { 'w': consume => Sql['d'] }
+  notify { 'n': message => 'h', export => Sql['d'] }
+}
+site { it { 'one': nodes => { Node['a'] => [Web['w'], Notify['n']] } } }
+";
+    let world = World::new(manifest, &[SQL]);
+    // the second catalog finds what the first one produced
+    for _ in 0..2 {
+        let catalog = world.catalog("a").expect("a catalog");
+        assert!(resource(&catalog, "Notify[web h]").is_some());
+        let web = resource(&catalog, "Web[w]").expect("the component");
+        assert_eq!(web["parameters"]["require"], json!("Notify[n]"));
+    }
+}
+
+#[test]
+fn a_native_component_between_two_defined_ones_takes_and_gives_values() {
+    let manifest = "
+define db($host = 'h') { }
+Db produces Sql { }
+Notify consumes Sql { message => \"for ${host}\" }
+Notify produces Http { ip => $message }
+define web($ip) { notify { \"web ${ip}\": } }
+Web consumes Http { }
+application it() {
+  web { 'w': consume => Http['x'] }
+  notify { 'n': consume => Sql['d'], export => Http['x'] }
+  db { 'd': export => Sql['d'] }
+}
+site { it { 'one': nodes => { Node['a'] => [Web['w'], Notify['n'], Db['d']] } } }
+";
+    let mut files = HTTP.to_vec();
+    files.push(SQL);
+    let catalog = World::new(manifest, &files).catalog("a");
+    let catalog = catalog.expect("a catalog");
+    assert!(resource(&catalog, "Notify[web for h]").is_some());
+    let notify = resource(&catalog, "Notify[n]").expect("the component");
+    assert_eq!(notify["parameters"]["require"], json!("Db[d]"));
+    let http = resource(&catalog, "Http[x]").expect("the capability");
+    assert_eq!(http["parameters"]["require"], json!(["Notify[n]"]));
+}
+
+#[test]
 fn class_components_are_evaluated_after_their_producers() {
     let manifest = "
 class cache($host) { notify { \"cache ${host}\": } }

@@ -202,7 +202,7 @@ impl Compilation<'_> {
             title: &reference.title,
             interrupt: self.request.interrupt.as_ref(),
         };
-        let found = match source.find(&search) {
+        let mut found = match source.find(&search) {
             Ok(found) => found,
             Err(error) => {
                 // the reason of an interruption is better than what it did to the search
@@ -211,6 +211,8 @@ impl Compilation<'_> {
             }
         };
         self.state().add_volatile(VolatileCause::Capabilities);
+        // the catalog has what this node produces; what is stored for it is of an earlier catalog
+        found.retain(|it| it.certname != self.request.certname);
         let code_id = self.request.code_id.as_deref();
         let found = the_only(found, code_id, reference)?;
         self.add_foreign_capability(evaluator, reference, &found)

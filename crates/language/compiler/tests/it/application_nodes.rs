@@ -253,6 +253,27 @@ fn the_code_version_decides_between_several_producers() {
 }
 
 #[test]
+fn a_node_does_not_consume_what_its_earlier_catalog_produced() {
+    let world = stack_world("Node['a'] => Db['d'], Node['b'] => [Web['w1'], Web['w2']]");
+    let place = |certname| ("production", certname);
+    // the component was on node b before
+    world
+        .capabilities
+        .replace(place("b"), None, produced("old"));
+    let error = world.catalog("b").expect_err("no database");
+    assert!(
+        error.contains("Resource Sql[d] could not be found; it might not have been produced yet"),
+        "{error}"
+    );
+    world
+        .capabilities
+        .replace(place("a"), None, produced("new"));
+    let catalog = world.catalog("b").expect("a catalog");
+    let web = resource(&catalog, "Web[w1]").expect("the component");
+    assert_eq!(web["parameters"]["host"], json!("new"));
+}
+
+#[test]
 fn the_site_shadows_top_scope_and_native_types_are_components() {
     let manifest = "
 $who = 'top'

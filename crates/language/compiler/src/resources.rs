@@ -81,6 +81,7 @@ impl Compilation<'_> {
         resource.has_converted_title = has_converted_title;
         self.set_attributes(&mut resource, attributes)?;
         if self.is_left_out(&resource) {
+            self.note_left_out(&resource);
             return Ok(());
         }
         self.add_resource(site.scope, resource).map(drop)
@@ -108,7 +109,9 @@ impl Compilation<'_> {
         resource.location = site.location.clone();
         resource.is_declared_class = true;
         self.set_attributes(&mut resource, attributes)?;
-        if !self.is_left_out(&resource) {
+        if self.is_left_out(&resource) {
+            self.note_left_out(&resource);
+        } else {
             self.add_class_resource(evaluator, site.scope, &class, resource)?;
             if !self.is_class_deferred(site.scope) {
                 self.evaluate_class_named(evaluator, site.scope, &name)?;

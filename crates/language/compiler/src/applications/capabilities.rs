@@ -213,6 +213,17 @@ impl Compilation<'_> {
         self.state().add_volatile(VolatileCause::Capabilities);
         // the catalog has what this node produces; what is stored for it is of an earlier catalog
         found.retain(|it| it.certname != self.request.certname);
+        let expected = {
+            let state = self.state();
+            state
+                .applications
+                .expected_producers
+                .get(reference)
+                .cloned()
+        };
+        if let Some(expected) = expected {
+            found.retain(|it| *it.certname == *expected);
+        }
         let code_id = self.request.code_id.as_deref();
         let found = the_only(found, code_id, reference)?;
         self.add_foreign_capability(evaluator, reference, &found)

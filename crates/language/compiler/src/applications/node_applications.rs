@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use evaluator::{EvalError, EvalResult, EvalUnwind, Evaluator, raise};
-use pcore::{FastHashSet, TypeKind, Value};
+use pcore::{FastHashMap, FastHashSet, TypeKind, Value};
 use resource_types::Metaparameter;
 
 use super::component_order::producers_first;
@@ -21,17 +21,18 @@ impl Compilation<'_> {
     ) -> EvalResult<()> {
         let instances = self.state().applications.instances.clone();
         for id in instances {
-            let mapped = self.components_on_node(id)?;
-            if mapped.is_empty() {
+            let node_map = self.node_map(id)?;
+            let mut certnames = node_map.values();
+            if !certnames.any(|certname| **certname == *self.request.certname) {
                 continue;
             }
             {
                 let mut state = self.state();
                 state.catalog.resource_mut(id).is_pruned = false;
-                state.applications.mapped = Some(mapped);
+                state.applications.node_map = Some(node_map);
             }
             let result = self.evaluate_application(evaluator, id);
-            self.state().applications.mapped = None;
+            self.state().applications.node_map = None;
             result?;
             self.remove_application_parameters(id);
         }
@@ -56,24 +57,23 @@ impl Compilation<'_> {
         })
     }
 
-    /// The components that an application maps to the node. The whole map is checked.
-    fn components_on_node(&self, id: ResourceId) -> EvalResult<FastHashSet<CatalogReference>> {
+    /// The components of an application with the certnames that it maps them to.
+    fn node_map(&self, id: ResourceId) -> EvalResult<FastHashMap<CatalogReference, Arc<str>>> {
         let (nodes, label, location) = {
             let state = self.state();
             let application = state.catalog.resource(id);
             let nodes = application.value("nodes").unwrap_or_default();
             (nodes, application.to_string(), application.location.clone())
         };
-        let mut here = FastHashSet::default();
+        let mut map = FastHashMap::default();
         let entries = match &nodes {
-            Value::Undef => return Ok(here),
+            Value::Undef => return Ok(map),
             Value::Hash(entries) => entries,
             _ => {
                 let text = format!("Invalid node mapping in {label}: Mapping must be a hash");
                 return fail_at(text, &location);
             }
         };
-        let mut all = FastHashSet::default();
         for (key, value) in entries.iter() {
             let Some(certname) = node_name(key) else {
                 let text = format!("Invalid node mapping in {label}: Key {key} is not a Node");
@@ -91,17 +91,15 @@ impl Compilation<'_> {
                     );
                     return fail_at(text, &location);
                 };
-                if !all.insert(reference.clone()) {
+                if map.contains_key(&reference) {
                     let text =
                         format!("Application {label} maps component {reference} to multiple nodes");
                     return fail_at(text, &location);
                 }
-                if *certname == *self.request.certname {
-                    here.insert(reference);
-                }
+                map.insert(reference, Arc::clone(&certname));
             }
         }
-        Ok(here)
+        Ok(map)
     }
 
     /// Removes the parameters of an application from the catalog: components have the values that

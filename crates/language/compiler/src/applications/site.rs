@@ -116,8 +116,10 @@ impl Compilation<'_> {
             ScopeKind::Site => !resource.kind.is_application() && !resource.is_class(),
             ScopeKind::Application if resource.kind.is_application() => false,
             ScopeKind::Application => {
-                let mapped = state.applications.mapped.as_ref();
-                !mapped.is_some_and(|mapped| mapped.contains(&resource.reference()))
+                let certname = &self.request.certname;
+                !state
+                    .applications
+                    .is_mapped_to(&resource.reference(), certname)
             }
             _ => false,
         }
@@ -129,14 +131,45 @@ impl Compilation<'_> {
             type_name: "Class".into(),
             title: reference_name(&class.name),
         };
-        let state = self.state();
-        let mapped = state.applications.mapped.as_ref();
-        mapped.is_some_and(|mapped| mapped.contains(&reference))
+        let certname = &self.request.certname;
+        self.state().applications.is_mapped_to(&reference, certname)
+    }
+
+    /// Notes what a component of another node exports: the node that it is mapped to is the only one
+    /// whose capability counts, since a node that the component was on before may still have one.
+    pub(crate) fn note_left_out(&self, resource: &CatalogResource) {
+        let links = resource.links.as_deref();
+        let Some(export) = links.and_then(|links| links.export.as_ref()) else {
+            return;
+        };
+        let mut exports = Vec::new();
+        add_references(&export.value, &mut exports);
+        let mut state = self.state();
+        let applications = &mut state.applications;
+        let map = applications.node_map.as_ref();
+        let Some(certname) = map.and_then(|map| map.get(&resource.reference()).cloned()) else {
+            return;
+        };
+        for capability in exports {
+            let producers = &mut applications.expected_producers;
+            producers
+                .entry(capability)
+                .or_insert_with(|| Arc::clone(&certname));
+        }
     }
 
     /// True if a class that is declared in this scope is evaluated later: in a graph never, and in an
     /// application after its producers.
     pub(crate) fn is_class_deferred(&self, scope: CatalogScopeId) -> bool {
         self.is_graph || self.state().scope(scope).kind == ScopeKind::Application
+    }
+}
+
+/// Adds the references in a value and its lists. Other values are the fault of another node.
+fn add_references(value: &Value, found: &mut Vec<CatalogReference>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| add_references(value, found)),
+        Value::Type(ty) => found.extend(CatalogReference::of(ty)),
+        _ => {}
     }
 }

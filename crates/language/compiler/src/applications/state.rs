@@ -18,9 +18,11 @@ pub(crate) struct ApplicationState {
     pub(crate) instances: Vec<ResourceId>,
     /// Components in the catalog, in the order of their declarations.
     pub(crate) components: Vec<ResourceId>,
-    /// Type and title of the components of the application that is evaluated, as far as they are
-    /// mapped to the node; `None` outside of such an evaluation.
-    pub(crate) mapped: Option<FastHashSet<CatalogReference>>,
+    /// The components of the application that is evaluated, with the certnames that they are mapped
+    /// to; `None` outside of such an evaluation.
+    pub(crate) node_map: Option<FastHashMap<CatalogReference, Arc<str>>>,
+    /// Capabilities that components of other nodes export, with the certnames of these nodes.
+    pub(crate) expected_producers: FastHashMap<CatalogReference, Arc<str>>,
     /// Mappings of all manifests that were loaded, in order.
     pub(crate) mappings: Vec<Arc<ManifestMapping>>,
     by_key: FastHashMap<MappingKey, Arc<ManifestMapping>>,
@@ -53,6 +55,12 @@ impl ApplicationState {
                 .or_insert_with(|| Arc::clone(mapping));
             self.mappings.push(Arc::clone(mapping));
         }
+    }
+
+    /// True if the application that is evaluated maps a component to a node.
+    pub(crate) fn is_mapped_to(&self, component: &CatalogReference, certname: &str) -> bool {
+        let mapped = self.node_map.as_ref().and_then(|map| map.get(component));
+        mapped.is_some_and(|mapped| **mapped == *certname)
     }
 
     /// The mapping of a component and a type of capabilities.

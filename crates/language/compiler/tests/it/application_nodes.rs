@@ -224,7 +224,14 @@ fn produced(host: &str) -> Vec<ProducedCapability> {
 
 #[test]
 fn the_code_version_decides_between_several_producers() {
-    let world = stack_world("Node['a'] => Db['d'], Node['b'] => [Web['w1'], Web['w2']]");
+    // no component of the application exports it, so that no node is known to produce it
+    let manifest = "
+define web($host) { }
+Web consumes Sql { }
+application it() { web { 'w': consume => Sql['d'] } }
+site { it { 'one': nodes => { Node['b'] => Web['w'] } } }
+";
+    let world = World::new(manifest, &[SQL]);
     let place = |certname| ("production", certname);
     world
         .capabilities
@@ -238,7 +245,7 @@ fn the_code_version_decides_between_several_producers() {
     let mut request = world.request("b");
     request.code_id = Some("2".to_owned());
     let catalog = world.compile(&request).expect("a catalog");
-    let web = resource(&catalog, "Web[w1]").expect("the component");
+    let web = resource(&catalog, "Web[w]").expect("the component");
     assert_eq!(web["parameters"]["host"], json!("new"));
 
     request.code_id = Some("3".to_owned());
@@ -271,6 +278,52 @@ fn a_node_does_not_consume_what_its_earlier_catalog_produced() {
     let catalog = world.catalog("b").expect("a catalog");
     let web = resource(&catalog, "Web[w1]").expect("the component");
     assert_eq!(web["parameters"]["host"], json!("new"));
+}
+
+#[test]
+fn the_node_map_decides_between_an_earlier_and_the_present_producer() {
+    let body = "
+define web($host, $of_class) { }
+Web consumes Sql { }
+Web consumes Http { host => undef, of_class => $ip }
+define db() { }
+Db produces Sql { }
+class prod() { }
+Class[prod] produces Http { }
+application it() {
+  web { 'w': consume => [Sql['d'], [Http['c']]] }
+  db { 'd': export => [[Sql['other']], Sql['d'], 'nothing'] }
+  class { 'prod': export => Http['c'] }
+}
+site { it { 'one': nodes => { Node['new'] => [Db['d'], Class['prod']], Node['web'] => Web['w'] } } }
+";
+    let mut files = HTTP.to_vec();
+    files.push(SQL);
+    let world = World::new(body, &files);
+    let produce = |certname: &str| {
+        let mut produced = produced(certname);
+        produced.push(ProducedCapability {
+            type_name: "Http".into(),
+            title: "c".into(),
+            attributes: attributes(&[("ip", Value::from(certname))]),
+        });
+        world
+            .capabilities
+            .replace(("production", certname), None, produced);
+    };
+    // the components were on other nodes, whose last catalogs still produce
+    produce("old");
+    produce("older");
+    let error = world.catalog("web").expect_err("not produced yet");
+    assert!(
+        error.contains("Resource Sql[d] could not be found; it might not have been produced yet"),
+        "{error}"
+    );
+    produce("new");
+    let catalog = world.catalog("web").expect("a catalog");
+    let web = resource(&catalog, "Web[w]").expect("the component");
+    assert_eq!(web["parameters"]["host"], json!("new"));
+    assert_eq!(web["parameters"]["of_class"], json!("new"));
 }
 
 #[test]

@@ -126,7 +126,6 @@ impl Compilation<'_> {
         self.evaluate_generators(evaluator)?;
         if has_applications {
             self.link_native_components(evaluator)?;
-            self.finish_capabilities(evaluator)?;
         }
         self.finish(evaluator)?;
         self.write_links();

@@ -13,7 +13,6 @@ use crate::catalog::{ResourceId, ResourceKind, ResourceParameter, flat_texts};
 use crate::compilation::Compilation;
 use crate::defaults::ERRORS_MAX;
 use crate::error::{error_at, location_text};
-use crate::names::{reference_name, split_reference};
 use crate::reference::CatalogReference;
 use crate::state::{CompileState, MAIN};
 
@@ -27,9 +26,14 @@ impl Compilation<'_> {
             .filter(|id| *id >= MAIN)
             .collect();
         let ids = self.without_pruned(ids);
-        let mut errors = Vec::new();
         for id in &ids {
             self.apply_pending_overrides(*id)?;
+        }
+        // when all relationships are known, and before sensitive values are unwrapped
+        self.finish_capabilities()?;
+        let ids = self.without_pruned(ids);
+        let mut errors = Vec::new();
+        for id in &ids {
             self.state().finish_resource(*id)?;
             if let Err(unwind) = self.check_resource(evaluator, *id) {
                 match unwind.into_error() {
@@ -206,15 +210,11 @@ impl Compilation<'_> {
             },
             other => other.to_string(),
         };
-        let message = match split_reference(&text) {
+        let message = match CatalogReference::of_text(&text) {
             None => format!("No title provided and {text:?} is not a valid resource reference"),
-            Some((type_name, title)) => {
-                let type_name = reference_name(type_name);
-                let title = match *type_name == *"Class" {
-                    true => reference_name(title),
-                    false => title.into(),
-                };
-                if self.find_resource(&type_name, &title)?.is_some() {
+            Some(reference) => {
+                let found = self.find_resource(&reference.type_name, &reference.title)?;
+                if found.is_some_and(|id| !self.state().catalog.resource(id).is_pruned) {
                     return Ok(());
                 }
                 format!("Could not find resource '{text}' in parameter '{name}'")

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pcore::{Type, TypeKind};
 
-use crate::names::reference_name;
+use crate::names::{reference_name, split_reference};
 
 /// A reference to a resource or class, as the catalog knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -37,6 +37,17 @@ impl CatalogReference {
             }),
             _ => None,
         }
+    }
+
+    /// The reference in a text such as `File[/x]`; `None` if it is not one.
+    pub(crate) fn of_text(text: &str) -> Option<Self> {
+        let (type_name, title) = split_reference(text)?;
+        let type_name = reference_name(type_name);
+        let title = match *type_name == *"Class" {
+            true => reference_name(title),
+            false => title.into(),
+        };
+        Some(Self { type_name, title })
     }
 }
 

@@ -17,6 +17,7 @@ mod links;
 mod mappings;
 mod node_applications;
 mod node_links;
+mod node_relationships;
 mod site;
 mod source;
 mod state;

@@ -3,21 +3,18 @@
 //! Agents of Puppet 7 and later know neither capabilities nor `export` and `consume`. Their catalogs
 //! have only the capabilities with a provider, which tests that the capability is available, and
 //! `require` in place of `consume`. Older agents get both as Puppet 6 wrote them.
-//!
-//! Invariant: a capability that a catalog does not show is named by no relationship in it.
 
 use std::sync::Arc;
 
-use evaluator::{EvalResult, Evaluator};
+use evaluator::EvalResult;
 use pcore::Value;
 use resource_types::RubyLibrary;
 
 use super::links::{CONSUME, EXPORT};
 use super::source::ProducedCapability;
-use crate::catalog::{ResourceId, ResourceKind, ResourceParameter};
+use crate::catalog::{ResourceId, ResourceKind};
 use crate::catalog_reads::VolatileCause;
 use crate::compilation::Compilation;
-use crate::reference::CatalogReference;
 
 /// The first version of Puppet without capabilities.
 const FIRST_MAJOR_WITHOUT_CAPABILITIES: u32 = 7;
@@ -25,16 +22,21 @@ const FIRST_MAJOR_WITHOUT_CAPABILITIES: u32 = 7;
 impl Compilation<'_> {
     /// Keeps the values of what the node produces, and writes relationships to capabilities for
     /// agents without capabilities.
-    pub(crate) fn finish_capabilities(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
+    pub(crate) fn finish_capabilities(&self) -> EvalResult<()> {
         if self.state().applications.capabilities.is_empty() {
             return Ok(());
         }
         self.keep_produced();
         // the values are kept with each catalog that the node gets
         self.state().add_volatile(VolatileCause::Capabilities);
-        if self.agent_knows_capabilities() {
-            return Ok(());
+        if !self.agent_knows_capabilities() {
+            self.prune_capabilities();
         }
+        self.finish_relationships()
+    }
+
+    /// Takes the capabilities that an agent cannot test out of the document.
+    fn prune_capabilities(&self) {
         let capabilities: Vec<ResourceId> = {
             let state = self.state();
             state.applications.capabilities.keys().copied().collect()
@@ -44,11 +46,6 @@ impl Compilation<'_> {
             let is_shown = self.has_provider(&kind);
             self.state().catalog.resource_mut(id).is_pruned = !is_shown;
         }
-        let ids: Vec<ResourceId> = self.state().catalog.ids().collect();
-        for id in ids {
-            self.replace_capabilities(evaluator, id)?;
-        }
-        Ok(())
     }
 
     /// Writes `export` and `consume` for an agent that knows them. They are no parameters before, so
@@ -72,7 +69,7 @@ impl Compilation<'_> {
         }
     }
 
-    fn agent_knows_capabilities(&self) -> bool {
+    pub(super) fn agent_knows_capabilities(&self) -> bool {
         let facts = &self.request.facts;
         let version = facts.get_str("clientversion");
         let version = version.or_else(|| facts.get_str("puppetversion"));
@@ -113,94 +110,5 @@ impl Compilation<'_> {
             };
             state.applications.produced.push(produced);
         }
-    }
-
-    /// Replaces the capabilities in `require` of a resource, and adds those that it consumes.
-    fn replace_capabilities(
-        &self,
-        evaluator: &mut Evaluator<'_>,
-        id: ResourceId,
-    ) -> EvalResult<()> {
-        let (require, consume) = {
-            let state = self.state();
-            let resource = state.catalog.resource(id);
-            let links = resource.links.as_ref();
-            let consume = links.and_then(|links| links.consume.clone());
-            (resource.parameters.get("require").cloned(), consume)
-        };
-        let mut kept = Vec::new();
-        let mut is_changed = false;
-        if let Some(require) = &require {
-            is_changed |= self.replaced(evaluator, id, &require.value, &mut kept)?;
-        }
-        if let Some(consume) = &consume {
-            is_changed |= self.replaced(evaluator, id, &consume.value, &mut kept)?;
-        }
-        let Some(parameter) = require.or(consume) else {
-            return Ok(());
-        };
-        if !is_changed {
-            return Ok(());
-        }
-        let mut state = self.state();
-        let resource = state.catalog.resource_mut(id);
-        if kept.is_empty() {
-            resource.parameters.shift_remove("require");
-            return Ok(());
-        }
-        let value = match kept.len() {
-            1 => kept.remove(0),
-            _ => Value::array(kept),
-        };
-        let parameter = ResourceParameter { value, ..parameter };
-        resource.parameters.insert("require".into(), parameter);
-        Ok(())
-    }
-
-    /// Adds the references of a relationship to `kept`, with a producer of this node in place of a
-    /// capability that the catalog does not show. True if a capability was among them.
-    fn replaced(
-        &self,
-        evaluator: &mut Evaluator<'_>,
-        id: ResourceId,
-        value: &Value,
-        kept: &mut Vec<Value>,
-    ) -> EvalResult<bool> {
-        let reference = match value {
-            Value::Array(values) => {
-                let mut is_changed = false;
-                for value in values.iter() {
-                    is_changed |= self.replaced(evaluator, id, value, kept)?;
-                }
-                return Ok(is_changed);
-            }
-            Value::Type(ty) => CatalogReference::of(ty),
-            _ => None,
-        };
-        let capability = match &reference {
-            Some(reference) if self.is_capability(evaluator, reference)? => {
-                self.find_resource(&reference.type_name, &reference.title)?
-            }
-            _ => None,
-        };
-        let Some(capability) = capability else {
-            kept.push(value.clone());
-            return Ok(false);
-        };
-        let state = self.state();
-        if !state.catalog.resource(capability).is_pruned {
-            kept.push(value.clone());
-            return Ok(true);
-        }
-        let producer = state.applications.capabilities.get(&capability);
-        if let Some(producer) = producer.copied().flatten()
-            && producer != id
-        {
-            let component = Value::from(state.catalog.resource(producer).to_string());
-            if !kept.contains(&component) {
-                kept.push(component);
-            }
-        }
-        Ok(true)
     }
 }

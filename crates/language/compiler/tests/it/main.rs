@@ -4,6 +4,7 @@
 
 mod application_graph;
 mod application_nodes;
+mod application_relationships;
 mod application_world;
 mod collection;
 mod entry;

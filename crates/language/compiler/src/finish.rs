@@ -141,6 +141,14 @@ impl Compilation<'_> {
     fn check_overrides_used(&self) -> EvalResult<()> {
         let state = self.state();
         let changes = state.pending_overrides.iter();
+        // those of components of other nodes have no effect here
+        let changes = changes.filter(|((type_name, title), _)| {
+            let reference = CatalogReference {
+                type_name: Arc::clone(type_name),
+                title: Arc::clone(title),
+            };
+            !state.applications.left_out.contains(&reference)
+        });
         let missing: Vec<String> = changes
             .flat_map(|((type_name, title), changes)| {
                 std::iter::repeat_n(format!("{type_name}[{title}]"), changes.len())

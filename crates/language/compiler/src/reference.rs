@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pcore::{Type, TypeKind};
+use pcore::{Type, TypeKind, Value};
 
 use crate::names::{reference_name, split_reference};
 
@@ -35,6 +35,15 @@ impl CatalogReference {
                 type_name: reference_name(type_name),
                 title: Arc::clone(title),
             }),
+            _ => None,
+        }
+    }
+
+    /// The reference in a value of a relationship; `None` if it is not one.
+    pub(crate) fn of_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Type(ty) => Self::of(ty),
+            Value::Str(text) => Self::of_text(text),
             _ => None,
         }
     }

@@ -80,15 +80,19 @@ impl Compilation<'_> {
         source: &CatalogReference,
         target: &CatalogReference,
     ) -> EvalResult<()> {
-        let Some(source_id) = self.find_resource(&source.type_name, &source.title)? else {
+        let source_id = self.find_present(source)?;
+        let target_id = self.find_present(target)?;
+        let is_elsewhere =
+            |id: Option<ResourceId>, reference| id.is_none() && self.is_elsewhere(reference);
+        if is_elsewhere(source_id, source) || is_elsewhere(target_id, target) {
+            return Ok(());
+        }
+        let Some(source_id) = source_id else {
             return raise(format!(
                 "Could not find resource '{source}' for relationship on '{target}'"
             ));
         };
-        if self
-            .find_resource(&target.type_name, &target.title)?
-            .is_none()
-        {
+        if target_id.is_none() {
             return raise(format!(
                 "Could not find resource '{target}' for relationship from '{source}'"
             ));

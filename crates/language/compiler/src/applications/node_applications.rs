@@ -22,8 +22,7 @@ impl Compilation<'_> {
         let instances = self.state().applications.instances.clone();
         for id in instances {
             let node_map = self.node_map(id)?;
-            let mut certnames = node_map.values();
-            if !certnames.any(|certname| **certname == *self.request.certname) {
+            if !self.has_components_here(id, &node_map) {
                 continue;
             }
             {
@@ -38,6 +37,26 @@ impl Compilation<'_> {
         }
         self.check_mappings(evaluator)?;
         self.order_components(evaluator)
+    }
+
+    /// True if a component is mapped to the node. Notes the others, and the application if there are
+    /// only others.
+    fn has_components_here(
+        &self,
+        id: ResourceId,
+        node_map: &FastHashMap<CatalogReference, Arc<str>>,
+    ) -> bool {
+        let certname = &self.request.certname;
+        let elsewhere = node_map.iter().filter(|(_, node)| ***node != **certname);
+        let elsewhere: Vec<CatalogReference> = elsewhere.map(|(it, _)| it.clone()).collect();
+        let has_any = elsewhere.len() < node_map.len();
+        let mut state = self.state();
+        if !has_any {
+            let application = state.catalog.resource(id).reference();
+            state.applications.left_out.insert(application);
+        }
+        state.applications.left_out.extend(elsewhere);
+        has_any
     }
 
     /// Evaluates an application; an error without a place gets that of its declaration.

@@ -23,8 +23,19 @@ impl Compilation<'_> {
     /// Keeps the values of what the node produces, and writes relationships to capabilities for
     /// agents without capabilities.
     pub(crate) fn finish_capabilities(&self) -> EvalResult<()> {
-        if self.state().applications.capabilities.is_empty() {
-            return Ok(());
+        let (has_capabilities, has_left_out) = {
+            let state = self.state();
+            let applications = &state.applications;
+            (
+                !applications.capabilities.is_empty(),
+                !applications.left_out.is_empty(),
+            )
+        };
+        if !has_capabilities {
+            return match has_left_out {
+                true => self.finish_relationships(),
+                false => Ok(()),
+            };
         }
         self.keep_produced();
         // the values are kept with each catalog that the node gets

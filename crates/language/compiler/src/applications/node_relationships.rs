@@ -3,6 +3,8 @@
 //! `require` is the only relationship to a capability. In its place a catalog that does not show the
 //! capability has one to the producer, if that is on the node.
 //!
+//! Components of other nodes are not in the catalog, so that a relationship to them orders nothing.
+//!
 //! Invariant: a capability that a catalog does not show is named by no relationship in it.
 
 use evaluator::{EvalResult, SourceLocation};
@@ -153,6 +155,15 @@ impl Compilation<'_> {
         }
         let referenced = self.referenced(value)?;
         let state = self.state();
+        if referenced.is_none() {
+            let reference = CatalogReference::of_value(value);
+            let left_out = &state.applications.left_out;
+            match reference.is_some_and(|it| left_out.contains(&it)) {
+                true => shown.is_changed = true,
+                false => shown.values.push(value.clone()),
+            }
+            return Ok(());
+        }
         let capability = referenced.and_then(|referenced| {
             let producer = state.applications.capabilities.get(&referenced)?;
             Some((referenced, *producer))
@@ -180,16 +191,34 @@ impl Compilation<'_> {
         Ok(())
     }
 
-    /// The resource that a value of a relationship stands for; `None` if there is none.
+    /// The resource that a value of a relationship stands for; `None` if the document shows none.
     fn referenced(&self, value: &Value) -> EvalResult<Option<ResourceId>> {
-        let reference = match value {
-            Value::Type(ty) => CatalogReference::of(ty),
-            Value::Str(text) => CatalogReference::of_text(text),
-            _ => None,
-        };
-        match reference {
-            Some(reference) => self.find_resource(&reference.type_name, &reference.title),
+        match CatalogReference::of_value(value) {
+            Some(reference) => self.find_present(&reference),
             None => Ok(None),
         }
+    }
+
+    /// The resource with this reference; `None` for an application of other nodes too.
+    pub(crate) fn find_present(
+        &self,
+        reference: &CatalogReference,
+    ) -> EvalResult<Option<ResourceId>> {
+        let found = self.find_resource(&reference.type_name, &reference.title)?;
+        let state = self.state();
+        let is_other = |id: &ResourceId| {
+            let resource = state.catalog.resource(*id);
+            resource.is_pruned && resource.kind.is_application()
+        };
+        Ok(found.filter(|id| !is_other(id)))
+    }
+
+    /// True for a resource that the catalog does not have because it is for other nodes, and for a
+    /// capability that these produce.
+    pub(crate) fn is_elsewhere(&self, reference: &CatalogReference) -> bool {
+        let state = self.state();
+        let applications = &state.applications;
+        applications.left_out.contains(reference)
+            || applications.expected_producers.contains_key(reference)
     }
 }

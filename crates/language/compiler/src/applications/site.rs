@@ -135,9 +135,12 @@ impl Compilation<'_> {
         self.state().applications.is_mapped_to(&reference, certname)
     }
 
-    /// Notes what a component of another node exports: the node that it is mapped to is the only one
-    /// whose capability counts, since a node that the component was on before may still have one.
+    /// Notes a resource that the catalog does not have, and what it exports: the node that it is
+    /// mapped to is the only one whose capability counts, since a node that it was on before may
+    /// still have one.
     pub(crate) fn note_left_out(&self, resource: &CatalogResource) {
+        let reference = resource.reference();
+        self.state().applications.left_out.insert(reference);
         let links = resource.links.as_deref();
         let Some(export) = links.and_then(|links| links.export.as_ref()) else {
             return;

@@ -21,6 +21,10 @@ pub(crate) struct ApplicationState {
     /// The components of the application that is evaluated, with the certnames that they are mapped
     /// to; `None` outside of such an evaluation.
     pub(crate) node_map: Option<FastHashMap<CatalogReference, Arc<str>>>,
+    /// Components, applications and plain resources of a site that are on other nodes only. One that
+    /// is in the catalog nevertheless, since two applications have components of one name, is no
+    /// such resource.
+    pub(crate) left_out: FastHashSet<CatalogReference>,
     /// Capabilities that components of other nodes export, with the certnames of these nodes.
     pub(crate) expected_producers: FastHashMap<CatalogReference, Arc<str>>,
     /// Mappings of all manifests that were loaded, in order.

@@ -125,6 +125,87 @@ Sql['d'] -> Notify['x']
 }
 
 #[test]
+fn relationships_between_nodes_order_nothing() {
+    let statements = "
+Db['d'] -> Web['w'] ~> Lb['l']
+Db['d'] -> Sql['d'] -> Web['w']
+Lb['l'] { before => Db['d'] }
+lb { 'late': require => [Db['d'], Http['w'], 'Web[w]', Lb['l']], before => Web['w'], subscribe => Db['d'] }
+";
+    let nodes = "Node['a'] => Db['d'], Node['b'] => Web['w'], Node['c'] => [Lb['l'], Lb['late']]";
+    let body = "notify { 'y': require => [Db['d'], Notify['x']] }";
+    let world = world(body, statements, nodes);
+    let graph = world.graph().expect("a graph");
+    assert_eq!(graph.applications[0].components.len(), 4);
+    let error = world.catalog("a").expect_err("the capability of the node");
+    assert!(
+        error.contains("'before' is not a valid relationship to a capability"),
+        "{error}"
+    );
+    let allowed = statements.replace("Db['d'] -> Sql['d'] -> Web['w']", "Sql['d'] -> Web['w']");
+    let world = self::world(body, &allowed, nodes);
+    for node in ["a", "b", "c"] {
+        let catalog = world.catalog(node).expect("a catalog");
+        let text = catalog.to_string();
+        for (component, own) in [("Db[d]", "a"), ("Web[w]", "b"), ("Lb[l]", "c")] {
+            assert!(node == own || !text.contains(component), "{node}: {text}");
+        }
+    }
+    let catalog = world.catalog("b").expect("a catalog");
+    assert_eq!(parameter(&catalog, "Web[w]", "notify"), Json::Null);
+    assert_eq!(
+        parameter(&catalog, "Notify[y]", "require"),
+        json!("Notify[x]")
+    );
+    let catalog = world.catalog("c").expect("a catalog");
+    let require = parameter(&catalog, "Lb[late]", "require");
+    assert_eq!(require, json!(["Http[w]", "Lb[l]"]));
+    for name in ["before", "subscribe"] {
+        assert_eq!(parameter(&catalog, "Lb[late]", name), Json::Null);
+    }
+
+    // on one node they order the components
+    let all = "Node['a'] => [Db['d'], Web['w'], Lb['l'], Lb['late']]";
+    let statements =
+        "Db['d'] -> Web['w'] ~> Lb['l']\nlb { 'late': require => [Http['w'], Lb['l']] }";
+    let catalog = self::world(body, statements, all).catalog("a");
+    let catalog = catalog.expect("a catalog");
+    assert_eq!(parameter(&catalog, "Db[d]", "before"), json!(["Web[w]"]));
+    assert_eq!(parameter(&catalog, "Web[w]", "notify"), json!(["Lb[l]"]));
+}
+
+#[test]
+fn relationships_to_applications_of_other_nodes_order_nothing() {
+    let manifest = "
+define db($host = 'h') { }
+Db produces Sql { }
+application it() { db { $name: export => Sql[$name] } }
+application empty() { }
+notify { 'x': before => ['It[one]'] }
+site {
+  it { 'one': nodes => { Node['a'] => Db['one'] } }
+  -> it { 'two': nodes => { Node['b'] => Db['two'] }, require => 'It[one]' }
+  -> empty { 'no': nodes => {} }
+  Db['one'] -> Db['two'] ~> Notify['x']
+}
+";
+    let world = World::new(manifest, &[SQL]);
+    for node in ["a", "b", "c"] {
+        let catalog = world.catalog(node).expect("a catalog");
+        let text = catalog.to_string();
+        assert_eq!(text.contains("It[one]"), node == "a", "{text}");
+        assert_eq!(text.contains("Db[one]"), node == "a", "{text}");
+        assert!(!text.contains("Empty[no]"), "{text}");
+    }
+    let error = World::new("site { Db['x'] -> Db['y'] }\ndefine db() { }", &[]).catalog("a");
+    let error = error.expect_err("no such component");
+    assert!(
+        error.contains("Could not find resource 'Db[x]' for relationship on 'Db[y]'"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_pruned_resource_is_missing_for_relationships() {
     let error = world("notify { 'y': require => 'Site[site]' }", "", TOGETHER).catalog("a");
     let error = error.expect_err("no document shows the site");

@@ -9,7 +9,7 @@ use evaluator::{
 use pcore::{Type, Value};
 use syntax::ast::ResourceForm;
 
-use crate::catalog::{CatalogResource, ResourceId, ResourceKind, ResourceParameter};
+use crate::catalog::{CatalogResource, InvalidTag, ResourceId, ResourceKind, ResourceParameter};
 use crate::compilation::Compilation;
 use crate::defaults::RESOURCES_MAX;
 use crate::error::{fail_at, location_text};
@@ -127,33 +127,24 @@ impl Compilation<'_> {
         attributes: Vec<ResourceAttribute>,
     ) -> EvalResult<()> {
         for attribute in attributes {
-            let duplicate =
-                || format!("Duplicate parameter '{}' for on {resource}", attribute.name);
-            if resource.parameters.contains_key(&attribute.name) {
-                return fail_at(duplicate(), &resource.location);
+            if self.is_attribute_set(resource, &attribute.name) {
+                let text = format!("Duplicate parameter '{}' for on {resource}", attribute.name);
+                return fail_at(text, &resource.location);
             }
             self.state().charge_value(&attribute.value)?;
             let parameter = ResourceParameter {
-                value: attribute.value.clone(),
+                value: attribute.value,
                 source: resource.source,
-                location: attribute.location.clone(),
+                location: attribute.location,
             };
-            if self.is_link(resource, &attribute.name) {
-                if !resource.set_link(&attribute.name, &parameter) {
-                    let text =
-                        format!("Duplicate parameter '{}' for on {resource}", attribute.name);
-                    return fail_at(text, &resource.location);
-                }
-                continue;
-            }
-            if let Err(error) = resource.set(attribute.name, parameter) {
+            if let Err(error) = self.set_attribute(resource, attribute.name, parameter) {
                 return fail_at(error.to_string(), &resource.location);
             }
         }
         resource.add_own_tags();
         let defaults = self.state().defaults(resource.scope, &resource.type_name);
         for (name, default) in defaults {
-            if resource.parameters.contains_key(&name) {
+            if self.is_attribute_set(resource, &name) {
                 continue;
             }
             self.state().charge_value(&default.value)?;
@@ -162,15 +153,31 @@ impl Compilation<'_> {
                 source: default.source,
                 location: default.location,
             };
-            if self.is_link(resource, &name) {
-                resource.set_link(&name, &parameter);
-                continue;
-            }
-            if let Err(error) = resource.set(name, parameter) {
+            if let Err(error) = self.set_attribute(resource, name, parameter) {
                 return raise(error.to_string());
             }
         }
         Ok(())
+    }
+
+    fn is_attribute_set(&self, resource: &CatalogResource, name: &str) -> bool {
+        match self.is_link(resource, name) {
+            true => resource.has_link(name),
+            false => resource.parameters.contains_key(name),
+        }
+    }
+
+    fn set_attribute(
+        &self,
+        resource: &mut CatalogResource,
+        name: Arc<str>,
+        parameter: ResourceParameter,
+    ) -> Result<(), InvalidTag> {
+        if self.is_link(resource, &name) {
+            resource.set_link(&name, parameter);
+            return Ok(());
+        }
+        resource.set(name, parameter)
     }
 
     /// Adds a resource to the catalog and to its container.

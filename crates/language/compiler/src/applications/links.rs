@@ -72,17 +72,24 @@ impl ResourceKind {
 }
 
 impl CatalogResource {
-    /// Sets `export` or `consume`; false if the name is another one, or if it is set already.
-    pub(crate) fn set_link(&mut self, name: &str, parameter: &ResourceParameter) -> bool {
+    /// True if `export` or `consume`, whichever the name is, is set.
+    pub(crate) fn has_link(&self, name: &str) -> bool {
+        let links = self.links.as_ref();
+        let link = links.and_then(|links| match name {
+            EXPORT => links.export.as_ref(),
+            _ => links.consume.as_ref(),
+        });
+        link.is_some()
+    }
+
+    /// Sets `export` or `consume`, whichever the name is.
+    pub(crate) fn set_link(&mut self, name: &str, parameter: ResourceParameter) {
         let links = self.links.get_or_insert_default();
         let link = match name {
             EXPORT => &mut links.export,
-            CONSUME => &mut links.consume,
-            _ => return false,
+            _ => &mut links.consume,
         };
-        let is_new = link.is_none();
-        link.get_or_insert_with(|| parameter.clone());
-        is_new
+        *link = Some(parameter);
     }
 }
 

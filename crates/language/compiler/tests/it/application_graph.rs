@@ -214,6 +214,25 @@ fn cases() -> Vec<Case> {
             "'subscribe' is not a valid relationship to a capability",
         ),
         case(
+            "export set twice",
+            app(
+                "db { 'd': export => Sql['d'], * => { export => Sql['e'] } }",
+                "Db['d']",
+            ),
+            "The attribute 'export' has already been set (file: site.pp, line:",
+            "The attribute 'export' has already been set (file: site.pp, line:",
+        ),
+        case(
+            "consume by default, and at the declaration",
+            app(
+                "Web { consume => Sql['nope'], port => 1 }
+                 db { 'd': export => Sql['d'] } web { 'w': consume => Sql['d'] }",
+                "Db['d'], Web['w']",
+            ),
+            "ok",
+            "ok",
+        ),
+        case(
             "export without a clause",
             app("plain { 'p': export => Sql['p'] }", "Plain['p']"),
             "Resource type Plain does not produce Sql (file: site.pp, line:",

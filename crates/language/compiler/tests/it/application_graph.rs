@@ -107,6 +107,17 @@ fn cases() -> Vec<Case> {
             "ok",
         ),
         case(
+            "mapped, belongs to another application",
+            "application it() { db { $name: export => Sql[$name] } }
+             site {
+               it { 'one': nodes => { Node['a'] => [Db['one'], Db['two']] } }
+               it { 'two': nodes => { Node['b'] => Db['two'] } }
+             }"
+            .to_owned(),
+            "Application It[one] assigns nodes to non-existent components: Db[two] (file: site.pp, line: 19)",
+            "ok",
+        ),
+        case(
             "mapped twice",
             stack(
                 "nodes => { Node['a'] => Db['one'], Node['b'] => [Db['one'], Web['one-1'], Lb['one']] }",

@@ -12,11 +12,11 @@ use crate::application_world::{HTTP, SQL, World, attributes, references, resourc
 fn web_nodes_get_the_values_of_the_database() {
     let world = World::lamp();
     let error = world.catalog("dev2.example.net").expect_err("no database");
-    assert!(
-        error.starts_with(
-            "Resource Sql[app2] could not be found; it might not have been produced yet"
-        ) || error.contains("Resource Sql[app2] could not be found"),
-        "{error}"
+    assert_eq!(
+        error,
+        "Evaluation Error: Error while evaluating a Resource Statement, Resource Sql[app2] could not be \
+         found; it might not have been produced yet (file: /modules/lamp/manifests/init.pp, line: 4) on \
+         node dev2.example.net"
     );
 
     let database = world.catalog("dev1.example.net").expect("a catalog");

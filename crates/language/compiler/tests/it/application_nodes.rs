@@ -468,3 +468,33 @@ fn catalogs_that_consume_are_compiled_again_for_each_request() {
     );
     assert!(compiled.document.to_text(DocumentForm::Rich).is_ok());
 }
+
+#[test]
+fn a_long_chain_of_native_components_is_refused_and_a_short_one_linked() {
+    let chain = |length: u32| {
+        let manifest = format!(
+            "
+Notify produces Sql {{ host => $message }}
+Notify consumes Sql {{ message => $host }}
+define web($host) {{ notify {{ \"web ${{host}}\": }} }}
+Web consumes Sql {{ }}
+application it() {{
+  web {{ 'w': consume => Sql['{length}'] }}
+  notify {{ 'n0': message => 'first', export => Sql['0'] }}
+  Integer[1, {length}].each |$n| {{
+    notify {{ \"n${{n}}\": consume => Sql[\"${{$n - 1}}\"], export => Sql[\"${{n}}\"] }}
+  }}
+}}
+site {{
+  $chain = Integer[0, {length}].map |$n| {{ Notify[\"n${{n}}\"] }}
+  it {{ 'one': nodes => {{ Node['a'] => $chain + [Web['w']] }} }}
+}}
+"
+        );
+        World::new(&manifest, &[SQL]).catalog("a")
+    };
+    let catalog = chain(300).expect("a catalog");
+    assert!(resource(&catalog, "Notify[web first]").is_some());
+    let error = chain(2000).expect_err("too deep");
+    assert!(error.contains("more than 400 deep"), "{error}");
+}

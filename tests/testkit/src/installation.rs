@@ -7,11 +7,13 @@
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use anyhow::{Context as _, Result};
-use pki::CertificateAuthority;
 use pki::ca::{GenerateOptions, InitOptions};
+use pki::{CertificateAuthority, ClientTls, TlsFiles};
+use rustls::ClientConfig;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -300,6 +302,17 @@ impl Installation {
     /// A certificate of the installation's CA for `certname` only, and its key.
     pub fn client_certificate(&self, certname: &str) -> Result<(PathBuf, PathBuf)> {
         self.certificate_with(certname, &[])
+    }
+
+    /// What a program needs to connect to the servers of the installation as `certname`.
+    pub fn client_tls(&self, certname: &str) -> Result<Arc<ClientConfig>> {
+        let (cert, key) = self.client_certificate(certname)?;
+        Ok(ClientTls::load(&TlsFiles {
+            cert,
+            key,
+            ca: self.ca_dir().join("ca_crt.pem"),
+            crl: None,
+        })?)
     }
 
     fn certificate_with(&self, certname: &str, names: &[&str]) -> Result<(PathBuf, PathBuf)> {

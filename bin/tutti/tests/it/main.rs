@@ -21,6 +21,7 @@ mod memory;
 mod metrics;
 mod mistakes;
 mod names;
+mod node_purge;
 mod oidc;
 mod plans;
 mod postgres;

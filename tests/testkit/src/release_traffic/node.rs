@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use pki::{ClientTls, TlsFiles};
 use rustls::ClientConfig;
 use serde_json::json;
 
@@ -75,13 +74,7 @@ impl TrafficNode {
         releases: Arc<Releases>,
         certname: &str,
     ) -> Result<Self> {
-        let (cert, key) = installation.certificate(certname)?;
-        let tls = ClientTls::load(&TlsFiles {
-            cert,
-            key,
-            ca: installation.ca_dir().join("ca_crt.pem"),
-            crl: None,
-        })?;
+        let tls = installation.client_tls(certname)?;
         let facts = json!({"kernel": "Linux", "os": {"family": "Debian"}});
         let catalog = agent_requests::catalog_as_text(certname, ENVIRONMENT, &facts);
         let environments = installation.code_dir().join("environments");

@@ -144,13 +144,16 @@ impl<'a> NodeRun<'a> {
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         };
+        // Where Tutti compiles, the version is the code id, of which `Code` is the short form.
+        let is_code_id = self.result["configuration_version"] == self.result["code_id"];
+        let version = text("configuration_version").filter(|_| !is_code_id);
         let known = [
             ("Environment", text("environment")),
             (
                 "Code",
                 RunVersion::from_result(self.result).map(|it| it.short()),
             ),
-            ("Configuration version", text("configuration_version")),
+            ("Configuration version", version),
             ("Transaction UUID", text("transaction_uuid")),
         ];
         let known = known.into_iter();

@@ -58,6 +58,27 @@ fn a_success_tells_its_versions_counts_and_resources() {
 }
 
 #[test]
+fn a_version_that_is_the_code_id_is_told_once() {
+    let mut result = result();
+    result["code_id"] = json!("urn:puppet:code-id:1:e6ef02144c0011223344;production");
+    let line = |result: &Value| {
+        let detail = json!({"node": "web1", "result": result});
+        told("node_finished", detail, "")[1].clone()
+    };
+    assert_eq!(
+        line(&result),
+        "    Environment: production  Code: e6ef02144c  Configuration version: 42  \
+         Transaction UUID: 5f5a1b2c-0000-4000-8000-000000000001"
+    );
+    result["configuration_version"] = result["code_id"].clone();
+    assert_eq!(
+        line(&result),
+        "    Environment: production  Code: e6ef02144c  \
+         Transaction UUID: 5f5a1b2c-0000-4000-8000-000000000001"
+    );
+}
+
+#[test]
 fn a_failure_an_error_and_a_skip_tell_why() {
     let detail = json!({"node": "web1", "detail": {"message": "1 resource failed"}});
     assert_eq!(

@@ -4,7 +4,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, Result, ensure};
-use pki::{ClientTls, TlsFiles};
 use rustls::ClientConfig;
 use serde_json::{Map, Value, json};
 use testkit::agent_requests;
@@ -62,13 +61,7 @@ struct FleetNodeInner {
 impl FleetNode {
     pub(super) fn new(installation: &Installation, number: usize) -> Result<Self> {
         let certname = format!("node{number}.test");
-        let (cert, key) = installation.client_certificate(&certname)?;
-        let tls = ClientTls::load(&TlsFiles {
-            cert,
-            key,
-            ca: installation.ca_dir().join("ca_crt.pem"),
-            crl: None,
-        })?;
+        let tls = installation.client_tls(&certname)?;
         Ok(Self {
             inner: Arc::new(FleetNodeInner {
                 certname,

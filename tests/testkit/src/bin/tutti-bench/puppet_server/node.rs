@@ -4,7 +4,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use pki::{ClientTls, TlsFiles};
 use rustls::ClientConfig;
 use serde_json::{Value, json};
 use testkit::agent_requests;
@@ -30,13 +29,7 @@ impl BenchNode {
         environment: &BenchEnvironment,
         port: u16,
     ) -> Result<Self> {
-        let (cert, key) = installation.certificate(certname)?;
-        let tls = ClientTls::load(&TlsFiles {
-            cert,
-            key,
-            ca: installation.ca_dir().join("ca_crt.pem"),
-            crl: None,
-        })?;
+        let tls = installation.client_tls(certname)?;
         let mut facts = environment.facts.clone();
         facts.insert("changing".to_owned(), json!(CHANGING));
         Ok(Self {

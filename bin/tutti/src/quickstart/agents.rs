@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::child::ChildProcess;
+use super::child::{ChildProcess, ChildReadiness};
 use super::layout::QuickstartLayout;
 use super::print_step;
 
@@ -93,7 +93,13 @@ pub(super) async fn start_agent(
         config.into(),
         "--foreground".into(),
     ];
-    ChildProcess::start(name, &command, &home.join("agent.log")).await
+    ChildProcess::start(
+        name,
+        &command,
+        &home.join("agent.log"),
+        ChildReadiness::Connected,
+    )
+    .await
 }
 
 async fn bootstrap(

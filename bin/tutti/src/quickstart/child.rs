@@ -32,11 +32,36 @@ pub(super) struct ChildProcess {
     process: Mutex<tokio::process::Child>,
 }
 
+/// What a child tells the service manager when others can use it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ChildReadiness {
+    /// It has started.
+    Started,
+    /// It has also connected to its broker, which an agent does after its start.
+    Connected,
+}
+
+// === impl ChildReadiness ===
+
+impl ChildReadiness {
+    fn is_told_by(self, line: &[u8]) -> bool {
+        match self {
+            Self::Started => line == b"READY=1",
+            Self::Connected => line.starts_with(b"STATUS=connected to "),
+        }
+    }
+}
+
 // === impl ChildProcess ===
 
 impl ChildProcess {
-    /// Starts `command` and waits until it is ready.
-    pub(super) async fn start(name: &str, command: &[OsString], log: &Path) -> Result<Self> {
+    /// Starts `command` and waits until it tells that it is ready.
+    pub(super) async fn start(
+        name: &str,
+        command: &[OsString],
+        log: &Path,
+        readiness: ChildReadiness,
+    ) -> Result<Self> {
         let sockets = tempfile::tempdir().context("cannot make a temporary directory")?;
         let notify = sockets.path().join("notify");
         let socket = UnixDatagram::bind(&notify).context("cannot make a notification socket")?;
@@ -55,7 +80,7 @@ impl ChildProcess {
             .with_context(|| format!("cannot start {}", program.display()))?;
         let id = process.id().context("the process ended at once")?;
         tokio::select! {
-            ready = tokio::time::timeout(START_DEADLINE, is_ready(&socket)) => match ready {
+            ready = tokio::time::timeout(START_DEADLINE, wait_until_ready(&socket, readiness)) => match ready {
                 Ok(ready) => ready.with_context(|| format!("cannot hear from the {name}"))?,
                 Err(_) => bail!("the {name} did not get ready in {} s:\n{}", START_DEADLINE.as_secs(), last_log_lines(log)),
             },
@@ -103,12 +128,12 @@ impl ChildProcess {
     }
 }
 
-async fn is_ready(socket: &UnixDatagram) -> std::io::Result<()> {
+async fn wait_until_ready(socket: &UnixDatagram, readiness: ChildReadiness) -> std::io::Result<()> {
     let mut buffer = [0; 1024];
     loop {
         let length = socket.recv(&mut buffer).await?;
         let mut lines = buffer[..length].split(|byte| *byte == b'\n');
-        if lines.any(|line| line == b"READY=1") {
+        if lines.any(|line| readiness.is_told_by(line)) {
             return Ok(());
         }
     }
@@ -118,4 +143,19 @@ fn last_log_lines(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<_> = text.lines().collect();
     lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ChildReadiness;
+
+    #[test]
+    fn an_agent_that_has_started_is_not_connected_yet() {
+        let told = |line: &[u8]| {
+            [ChildReadiness::Started, ChildReadiness::Connected].map(|it| it.is_told_by(line))
+        };
+        assert_eq!(told(b"READY=1"), [true, false]);
+        assert_eq!(told(b"STATUS=connecting to pcp://a"), [false, false]);
+        assert_eq!(told(b"STATUS=connected to pcp://a"), [false, true]);
+    }
 }

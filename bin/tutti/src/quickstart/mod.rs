@@ -18,7 +18,7 @@ use anyhow::{Context as _, Result};
 use owo_colors::OwoColorize as _;
 use tokio::signal::unix::{SignalKind, signal};
 
-use child::ChildProcess;
+use child::{ChildProcess, ChildReadiness};
 use layout::QuickstartLayout;
 use puppet::PuppetSession;
 
@@ -137,7 +137,13 @@ async fn start_server(place: &QuickstartLayout) -> Result<ChildProcess> {
         "--config".into(),
         place.config().into(),
     ];
-    let server = ChildProcess::start("server", &command, &place.root.join("server.log")).await?;
+    let server = ChildProcess::start(
+        "server",
+        &command,
+        &place.root.join("server.log"),
+        ChildReadiness::Started,
+    )
+    .await?;
     print_step(
         "server, broker and CA",
         &format!("https://localhost:{}", place.ports.api),

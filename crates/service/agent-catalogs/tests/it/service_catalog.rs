@@ -98,6 +98,8 @@ async fn nothing_is_kept_recorded_or_exported_unless_it_is_requested() {
     };
     site.agents.service_catalog(recorded).await.unwrap();
     assert_eq!(title(&site, request()).await, format!("given {NODE} "));
+    // a shutdown writes the records that wait
+    site.restart("build").await;
     assert_eq!(site.agents.compilations(&certname).await.unwrap().len(), 1);
 }
 

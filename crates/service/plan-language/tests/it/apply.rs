@@ -285,10 +285,16 @@ async fn a_stock_agent_gets_a_large_catalog_as_a_task() {
     assert!(asked["input"]["catalog"].to_string().len() > 256 << 10);
     assert_eq!(asked["metadata"]["input_method"], "stdin");
     let files = asked["files"].as_array().unwrap().iter();
-    let names: Vec<&str> = files.filter_map(|file| file["filename"].as_str()).collect();
+    let names = files.filter_map(|file| file["filename"].as_str());
+    // with the plugins of the modules that ship with the server
+    let (plugins, names): (Vec<&str>, Vec<&str>) = names.partition(|it| it.contains("/lib/"));
     assert_eq!(
         names,
         ["apply_catalog.sh", "apply_helpers/files/apply_helper.rb"]
+    );
+    assert!(
+        plugins.iter().all(|it| it.starts_with("common/lib/")),
+        "{plugins:?}"
     );
 }
 

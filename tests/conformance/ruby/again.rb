@@ -8,12 +8,12 @@ LIBRARY = File.expand_path('lib/puppet_x/common/again', ARGV.fetch(0))
 ROOT = File.expand_path(ARGV.fetch(1))
 require 'rbconfig'
 require 'shellwords'
-%w[system store requests rerun waiter origin].each { |name| require File.join(LIBRARY, name) }
+%w[system store requests rerun waiter origin requester].each { |name| require File.join(LIBRARY, name) }
 include PuppetX::Common::Again
 
 # The settings of Puppet that the code reads.
 module Puppet
-  SETTINGS = { onetime: true, noop: false, code: '', statedir: ROOT }
+  SETTINGS = { onetime: true, noop: false, code: '', statedir: ROOT, tags: '', skip_tags: '' }
   def self.[](name)
     SETTINGS.fetch(name) { "/settings/#{name}" }
   end
@@ -58,6 +58,13 @@ end
 
 def keys(store)
   store.read['scopes'].flat_map { |_, scope| scope['requests'].keys }
+end
+
+# Moves all requests to the start of this process, which is a run that satisfies what was due by then.
+def pass_start(store)
+  store.update do |state|
+    state['scopes'].each_value { |scope| scope['requests'].each_value { |it| it['due'] = RUN['start'] } }
+  end
 end
 
 # A process that has ended.
@@ -409,6 +416,33 @@ check('only runs that can be repeated request reruns') do
   fails(/standard input/) { origin.call('apply', '--catalog', '-').check }
   fails(/not UTF-8/) { origin.call('apply', "\xff.pp").check }
   fails(/longer than/) { origin.call('apply', '-e', 'x' * 40_000).check }
+end
+
+check('a run of some tags satisfies its own requests only, and ends its own episodes') do |store|
+  origin = Origin.new('production', argv: %w[agent -t], program: '/bin/true')
+  scopes = { '' => ['', ''], 'ntp' => ['ntp', ''], 'without ntp' => ['', 'ntp'], 'both' => ['a', 'b'] }
+  scopes = scopes.transform_values do |tags, skipped|
+    Puppet::SETTINGS.update(tags: tags, skip_tags: skipped)
+    origin.scope
+  end
+  equal 'agent production', scopes['']
+  equal 4, scopes.values.uniq.size
+  Puppet::SETTINGS.update(tags: ' ntp , ntp', skip_tags: '')
+  equal scopes['ntp'], origin.scope
+
+  requester = -> { Requester.new(origin, directory: store.directory).tap { |it| def it.ensure_waiter; end } }
+  requester.call.request('again', OPTIONS.merge(max_delay: 0))
+  store.update { |state| add(state, max_delay: 0, jitter: 0) }
+  store.update { |state| state['scopes'].each_value { |it| it.update('reruns' => 10, 'run' => {}) } }
+  pass_start(store)
+  2.times do
+    requester.call.begin_run
+    store.update { |state| state['scopes'][scopes['ntp']]['run'] = {} }
+  end
+  state = store.read['scopes']
+  equal [0, 0], [state[scopes['ntp']]['reruns'], state[scopes['ntp']]['requests'].size]
+  equal [10, 1], [state['agent production']['reruns'], state['agent production']['requests'].size]
+  Puppet::SETTINGS.update(tags: '', skip_tags: '')
 end
 
 check('locks and reasons of any content are read') do |store|

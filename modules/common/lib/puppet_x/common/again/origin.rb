@@ -61,12 +61,13 @@ module PuppetX
           raise Error, 'a manifest or catalog from standard input cannot be applied again; put it into a file'
         end
 
-        # Runs with one name satisfy the same requests.
+        # Runs with one name satisfy the same requests. A run of some tags cannot tell whether the others have
+        # converged, so it has a name of its own.
         def scope
-          return "agent #{@environment}" unless kind == 'apply'
-
-          digest = Digest::SHA256.hexdigest([directory, *arguments].join("\0"))
-          "apply #{@environment} #{digest[0, 12]}"
+          words = kind == 'apply' ? [directory, *arguments] : []
+          words += selection unless selection.all?(&:empty?)
+          name = "#{kind == 'apply' ? 'apply' : 'agent'} #{@environment}"
+          words.empty? ? name : "#{name} #{Digest::SHA256.hexdigest(words.join("\0"))[0, 12]}"
         end
 
         def to_h
@@ -85,6 +86,13 @@ module PuppetX
         end
 
         private
+
+        # Tags to which the run is limited, and those that it leaves out.
+        def selection
+          [Puppet[:tags], Puppet[:skip_tags]].map do |tags|
+            Array(tags).flat_map { |it| it.to_s.split(',') }.map(&:strip).reject(&:empty?).uniq.sort.join(',')
+          end
+        end
 
         # The directory to which relative paths in the arguments refer.
         def directory

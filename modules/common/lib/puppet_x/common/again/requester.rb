@@ -3,6 +3,7 @@
 require 'digest'
 require 'rbconfig'
 require 'shellwords'
+require 'timeout'
 require_relative 'origin'
 require_relative 'requests'
 require_relative 'store'
@@ -32,8 +33,6 @@ module PuppetX
         # Notes that this run applies a catalog. Nothing is written if no run has requested anything.
         def begin_run
           return unless @store.exist? && @origin.obstacle.nil?
-          # A run of some tags cannot tell whether the others have converged.
-          return unless Puppet[:tags].empty?
 
           pending = @store.update do |state|
             Requests.begin_run(state, @origin.scope, @origin.run)

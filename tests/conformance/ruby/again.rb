@@ -465,4 +465,45 @@ check('locks and reasons of any content are read') do |store|
   end
 end
 
+# A process that is Puppet by its arguments, and runs this code at a signal.
+def puppet_process(code)
+  pid = Process.spawn(RbConfig.ruby, '-e', "Signal.trap('USR1') { #{code}; exit!(0) }; $stdout.puts; " \
+                                           "$stdout.flush; sleep", 'puppet', out: (pipe = IO.pipe)[1])
+  pipe[1].close
+  pipe[0].gets
+  pid
+end
+
+def settings(store)
+  { 'agent_catalog_run_lockfile' => store.path('run_lock'), 'lastrunfile' => store.path('summary') }
+end
+
+# What a rerun by a daemon says that runs this code at the signal.
+def tell_daemon(store, code)
+  daemon = puppet_process(code)
+  process = { 'pid' => daemon, 'start' => Processes.started(daemon) }
+  origin = ORIGIN.merge('kind' => 'daemon', 'daemon' => process, 'settings' => settings(store))
+  waiting = Thread.new { Process.wait(daemon) }
+  Rerun.new(origin, Wake.new).perform(Clock.now) { nil }
+ensure
+  waiting.join
+end
+
+SUMMARY = "---\nresources:\n  changed: 1\n  total: 5\n".freeze
+
+check('a rerun by a daemon ends with its run, and not with an older summary') do |store|
+  store.prepare
+  File.write(store.path('summary'), SUMMARY)
+  fail_run = "File.write('#{store.path('run_lock')}', $$); sleep 0.2; " \
+             "Process.kill('USR1', #{Process.pid}); sleep 1; File.write('#{store.path('ended')}', '')"
+  equal [false, 'failed: the run of the daemon applied no catalog'], tell_daemon(store, fail_run)
+  equal true, File.exist?(store.path('ended'))
+
+  replace = "File.write('#{store.path('new')}', #{SUMMARY.inspect}); " \
+            "File.rename('#{store.path('new')}', '#{store.path('summary')}')"
+  File.unlink(store.path('run_lock'))
+  # the whole run is between two looks
+  equal [true, 'done by the daemon'], tell_daemon(store, replace)
+end
+
 exit(1) if @failed

@@ -119,21 +119,26 @@ module PuppetX
         end
 
         def signal(daemon, launch, &noted)
+          summary = identify_summary
           Process.kill('USR1', daemon)
-          return [false, 'failed: the daemon started no run'] unless await_start(launch, &noted)
+          return [false, 'failed: the daemon started no run'] unless await_start(launch, summary, &noted)
 
-          await_holder
-          return [true, 'done by the daemon'] if began?(launch, &noted) || applied?
+          # The run itself wakes this process when it requests something.
+          nil while await_holder
+          return [true, 'done by the daemon'] if began?(launch, &noted)
+          return [true, 'done by the daemon'] if identify_summary != summary && applied?
 
           [false, 'failed: the run of the daemon applied no catalog']
         rescue Errno::ESRCH
           start
+        rescue SystemCallError => e
+          [false, "failed to tell the daemon to run: #{e.message}"]
         end
 
-        def await_start(launch, &noted)
+        def await_start(launch, summary, &noted)
           deadline = Clock.now + DAEMON_START_S
           while Clock.now < deadline
-            return true if holder || began?(launch, &noted)
+            return true if holder || began?(launch, &noted) || identify_summary != summary
 
             @wake.wait(LOOK_INTERVAL_S)
           end
@@ -145,10 +150,18 @@ module PuppetX
           !start.nil? && start >= launch
         end
 
+        # Distinguishes the summary of the last run from the next one, which replaces its file; nil if there is none.
+        def identify_summary
+          found = File.stat(setting('lastrunfile'))
+          [found.ino, found.mtime]
+        rescue SystemCallError, TypeError
+          nil
+        end
+
         # True if the summary of the last run has resources, which that of a run without a catalog has not.
         def applied?
           text(setting('lastrunfile')).match?(/^resources:\n(?:  .*\n)*?  total: [1-9]/)
-        rescue SystemCallError
+        rescue SystemCallError, TypeError
           false
         end
       end

@@ -506,4 +506,16 @@ check('a rerun by a daemon ends with its run, and not with an older summary') do
   equal [true, 'done by the daemon'], tell_daemon(store, replace)
 end
 
+check('a rerun that finds another run in progress waits for its end, and is not done') do |store|
+  store.prepare
+  other = puppet_process('sleep 0.5')
+  File.write(store.path('run_lock'), other)
+  Process.kill('USR1', other)
+  waiting = Thread.new { Process.wait(other) }
+  rerun = Rerun.new(ORIGIN.merge('program' => ['/bin/false'], 'settings' => settings(store)), Wake.new)
+  equal [false, 'not run: another run of the agent was in progress'], rerun.perform(Clock.now) { nil }
+  equal false, Processes.alive?(other)
+  waiting.join
+end
+
 exit(1) if @failed

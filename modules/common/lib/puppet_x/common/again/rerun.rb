@@ -98,13 +98,13 @@ module PuppetX
           end
         end
 
-        # Puppet ends at once if another run began since the lock was looked at. That run began after the time of
-        # the requests, too.
+        # Puppet ends at once if another run began since the lock was looked at. If that run satisfies the requests,
+        # it has removed them itself. It may be of another environment, or change nothing (`--noop`).
         def other_run(status)
           return [false, "failed: #{status.to_s.sub(/\Apid \d+ /, '')}"] unless agent? && holder
 
-          await_holder
-          [true, 'done by another run of the agent']
+          nil while await_holder
+          [false, 'not run: another run of the agent was in progress']
         end
 
         # The daemon that made the request, or the one that has replaced it.

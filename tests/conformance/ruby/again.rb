@@ -161,6 +161,19 @@ check('a pause counts from the end of the run, unless the timer starts now') do 
   raise "due #{due - before}" unless (due - before).between?(29.9, 31)
 end
 
+check('several keys have no more reruns together than each of them allows') do |store|
+  store.update do |state|
+    state['scopes']['agent production'] = { 'origin' => ORIGIN, 'reruns' => 0, 'requests' => {} }
+    3.times { |number| add(state, key: "key #{number}", max_delay: 0, jitter: 0, max_runs: 1 + number / 2) }
+    add(state, key: 'later', delta: 100, max_runs: 1)
+  end
+  # a rerun for each of them; none of these ends a run, so that all stay due
+  counted = Array.new(4) { store.update { |state| Requests.count(state['scopes']['agent production']) } }
+  equal [true, true, false, false], counted
+  scope = store.read['scopes']['agent production']
+  equal [2, %w[later], 'exhausted'], [scope['reruns'], scope['requests'].keys, scope['last']['outcome']]
+end
+
 check('a rerun that could not be done is tried again with a longer pause, up to the cap') do |store|
   store.update do |state|
     add(state, max_delay: 0, jitter: 0, max_runs: 2)

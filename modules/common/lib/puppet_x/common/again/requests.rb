@@ -44,7 +44,7 @@ module PuppetX
 
         # Removes the requests that a run with this start satisfies.
         def self.satisfy(scope, start)
-          scope['requests'].delete_if { |_, request| request['due'] && request['due'] <= start }
+          scope['requests'].delete_if { |_, request| due?(request, start) }
         end
 
         # Adds a request, or refuses it with the reason. Gives the number of the rerun and its pause.
@@ -115,8 +115,24 @@ module PuppetX
         # Name and scope of a request that is due.
         def self.due(state)
           state['scopes'].find do |_, scope|
-            scope['requests'].any? { |_, request| request['due'] && request['due'] <= Clock.now }
+            scope['requests'].any? { |_, request| due?(request, Clock.now) }
           end
+        end
+
+        def self.due?(request, time)
+          request['due'] && request['due'] <= time
+        end
+
+        # Counts a rerun before it starts. Requests that allow no more reruns end instead; false if no other is due.
+        def self.count(scope)
+          now = Clock.now
+          ended = scope['requests'].reject! { |_, it| due?(it, now) && scope['reruns'] >= it['max_runs'] }
+          if scope['requests'].none? { |_, it| due?(it, now) }
+            scope['last'] = outcome('exhausted') if ended
+            return false
+          end
+          scope['reruns'] += 1
+          true
         end
 
         # The outcome of a rerun. After one that could not be done, its requests wait again, longer, or end.
@@ -125,11 +141,9 @@ module PuppetX
           return satisfy(scope, launch) if done
 
           count = scope['reruns'] + 1
-          scope['requests'].delete_if do |_, request|
-            request['due'] && request['due'] <= launch && count > request['max_runs']
-          end
+          scope['requests'].delete_if { |_, request| due?(request, launch) && count > request['max_runs'] }
           scope['requests'].each_value do |request|
-            next unless request['due'] && request['due'] <= launch
+            next unless due?(request, launch)
 
             options = %w[delta max_delay jitter].to_h { |it| [it.to_sym, request[it]] }
             request['wait'] = pause(count: count, **options).round(3)
@@ -161,7 +175,7 @@ module PuppetX
           end
           scopes[name] = scope
         end
-        private_class_method :idle?, :request, :outcome, :crowded_key, :scope, :each_request
+        private_class_method :idle?, :due?, :request, :outcome, :crowded_key, :scope, :each_request
       end
     end
   end

@@ -122,13 +122,11 @@ module PuppetX
           @store.update { |state| finish(state, name, Clock.now, true, text) }
         end
 
-        # Counts the rerun before it starts. False if the requests have gone meanwhile.
+        # Counts the rerun before it starts. False if the requests have gone meanwhile, or allow no more reruns.
         def count(name)
           @store.update do |state|
             scope = state['scopes'][name]
-            due = scope && scope['requests'].any? { |_, it| it['due'] && it['due'] <= Clock.now }
-            scope['reruns'] += 1 if due
-            due
+            scope && Requests.count(scope)
           end
         end
 

@@ -377,23 +377,67 @@ check('the end of a process that is no child is an event, also without a descrip
   end
 end
 
-check('a signal ends the wait for a lock') do |store|
-  store.prepare
-  held = store.try_lock('run.lock')
+# Waits until the block is true.
+def eventually(what)
+  deadline = Clock.now + 20
+  until yield
+    raise "in 20 seconds #{what}" if Clock.now > deadline
+
+    sleep 0.05
+  end
+end
+
+# A waiter as a child process.
+def start_waiter(store)
   reader, writer = IO.pipe
   pid = fork do
-    wake = Wake.new
-    file = store.open_lock('run.lock')
-    writer.puts 'waits'
-    exit!(wake.interruptibly { file.flock(File::LOCK_EX) } ? 1 : 0)
+    reader.close
+    Waiter.new(store.directory, writer).run
+    exit!(0)
   end
-  reader.gets
-  until Process.wait(pid, Process::WNOHANG)
-    Process.kill('USR1', pid)
-    sleep 0.02
+  writer.close
+  [pid, reader.gets]
+end
+
+check('a process that a run leaves behind delays no rerun') do |store|
+  left = IO.pipe
+  run = fork do
+    requester = Requester.new(Origin.new('production', argv: %w[agent -t], program: '/bin/true'),
+                              directory: store.directory)
+    def requester.ensure_waiter; end
+    requester.request('again', OPTIONS.merge(max_delay: 0, start_timer_now: false))
+    # without `exec`, as a provider may do
+    left[1].puts(fork { sleep })
+    exit!(0)
   end
-  equal 0, $?.exitstatus
-  held.close
+  Process.wait(run)
+  begin
+    store.update { |state| state['scopes'].each_value { |it| it['origin'] = ORIGIN } }
+    pid, answer = start_waiter(store)
+    equal "ready\n", answer
+    eventually('the waiter did not end') { Process.wait(pid, Process::WNOHANG) }
+    equal 'unchanged', store.read['scopes']['agent production']['last']['outcome']
+  ensure
+    Process.kill('KILL', Integer(left[0].gets))
+  end
+end
+
+check('a rerun waits for the end of a run that is in progress, whatever it has requested') do |store|
+  run = fork { sleep }
+  process = { 'pid' => run, 'start' => Processes.started(run) }
+  store.update do |state|
+    add(state, max_delay: 0)
+    Requests.note_run(state, ended)
+    Requests.note_run(state, process)
+    equal [process], state['runs']
+  end
+  pid, = start_waiter(store)
+  sleep 0.3
+  equal 0, store.read['scopes']['agent production']['reruns']
+  Process.kill('KILL', run)
+  Process.wait(run)
+  eventually('the waiter did not end') { Process.wait(pid, Process::WNOHANG) }
+  equal 1, store.read['scopes']['agent production']['reruns']
 end
 
 check('arguments of a rerun are those of a single run, without those of a job') do

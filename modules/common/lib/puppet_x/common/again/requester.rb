@@ -21,8 +21,6 @@ module PuppetX
         SYSTEMD = '/run/systemd/system'
         # Bytes of a key as it is shown. A longer one ends in its hash.
         MAX_KEY_BYTES = 200
-        # Locks that end with this process.
-        RUN_LOCKS = {} # rubocop:disable Style/MutableConstant
 
         def initialize(origin, directory: File.expand_path('again', Puppet[:statedir]))
           @origin = origin
@@ -36,12 +34,10 @@ module PuppetX
 
           pending = @store.update do |state|
             Requests.begin_run(state, @origin.scope, @origin.run)
-            Requests.any?(state)
+            # The waiter waits for the end of any run, also of one that satisfies nothing.
+            Requests.any?(state) && Requests.note_run(state, @origin.run)
           end
-          return unless pending
-
-          hold_run
-          ensure_waiter
+          ensure_waiter if pending
         end
 
         # Requests a rerun. Gives the level of a message, and the message.
@@ -55,7 +51,6 @@ module PuppetX
 
           @origin.check
           @store.prepare
-          hold_run
           @done[known] = message(add(key, options), options)
         end
 
@@ -63,6 +58,7 @@ module PuppetX
 
         def add(key, options)
           result = @store.update do |state|
+            Requests.note_run(state, @origin.run)
             Requests.add(state, @origin.scope, @origin.to_h, displayed(key), options, @origin.run)
           end
           ensure_waiter unless result[:refused]
@@ -83,19 +79,6 @@ module PuppetX
           return text if text == key && text.bytesize <= MAX_KEY_BYTES
 
           "#{text.byteslice(0, MAX_KEY_BYTES).scrub('')}…#{Digest::SHA256.hexdigest(key)[0, 12]}"
-        end
-
-        # Holds a lock that ends with this process. Its end is the end of the run for the waiter.
-        def hold_run
-          return if RUN_LOCKS.key?(@store.directory)
-
-          file = @store.open_lock('run.lock')
-          # A waiter has it for a moment when it looks whether runs have ended.
-          Timeout.timeout(Store::LOCK_TIMEOUT_S) { file.flock(File::LOCK_SH) }
-          RUN_LOCKS[@store.directory] = file
-        rescue Timeout::Error
-          file&.close
-          raise Error, "#{@store.path('run.lock')} is held by another process; end it (`fuser` names it)"
         end
 
         # Wakes the waiter, or starts one. Its own lock decides; this lock keeps two runs from starting two.

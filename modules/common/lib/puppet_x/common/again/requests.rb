@@ -16,6 +16,8 @@ module PuppetX
         BASE_DELAY_S = 5
         # Different keys in a scope. A run that uses more waits for the longest of them.
         MAX_REQUESTS = 64
+        # Runs at one time that are remembered: one of the agent, and many of `puppet apply`.
+        MAX_RUNS = 64
         # Scopes that are remembered: some environments, and some manifests of `puppet apply`.
         MAX_SCOPES = 8
 
@@ -82,6 +84,19 @@ module PuppetX
 
           longest, other = requests.max_by { |_, it| it['wait'] }
           other['wait'] >= wait ? nil : longest
+        end
+
+        # Remembers a run that is in progress.
+        def self.note_run(state, run)
+          others = (state['runs'] || []).select { |it| it != run && Processes.alive?(it['pid'], it['start']) }
+          state['runs'] = [*others, run].last(MAX_RUNS)
+        end
+
+        # A run that is in progress; nil if there is none.
+        def self.find_run(state)
+          runs = (state['runs'] || []).dup
+          each_request(state) { |request| runs << request['run'] unless request['due'] }
+          runs.find { |it| Processes.alive?(it['pid'], it['start']) }
         end
 
         # Starts the pauses that count from the end of a run that has ended.

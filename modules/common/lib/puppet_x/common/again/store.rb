@@ -178,7 +178,17 @@ module PuppetX
 
         def valid?(state)
           state.is_a?(Hash) && state['format'] == FORMAT && state['boot_id'].is_a?(String) &&
-            state['scopes'].is_a?(Hash) && state['scopes'].all? { |_, scope| valid_scope?(scope) }
+            valid_runs?(state['runs']) && state['scopes'].is_a?(Hash) && state['scopes'].all? { |_, scope| valid_scope?(scope) }
+        end
+
+        def valid_runs?(runs)
+          runs.nil? || (runs.is_a?(Array) && runs.all? { |it| valid_run?(it) })
+        end
+
+        # A process; empty after a new start of the machine.
+        def valid_run?(run)
+          run.is_a?(Hash) && (run['pid'].nil? || run['pid'].is_a?(Integer)) &&
+            (run['start'].nil? || number?(run['start']))
         end
 
         def valid_scope?(scope)
@@ -217,6 +227,7 @@ module PuppetX
               request['run'] = {}
             end
           end
+          state.delete('runs')
           state['boot_id'] = Clock.boot_id
           state
         end

@@ -119,12 +119,8 @@ module PuppetX
             rescue IO::WaitWritable, Errno::EPIPE
               nil
             end
-            raise Interrupted if @interruptible
           end
         end
-
-        # Ends a wait for a lock.
-        class Interrupted < StandardError; end
 
         # True if the signal came within this time.
         def wait(seconds)
@@ -137,18 +133,6 @@ module PuppetX
           loop { @reader.read_nonblock(4096) }
         rescue IO::WaitReadable, EOFError
           nil
-        end
-
-        # Runs a block that waits for a lock and that the signal may end. True if the block came to its end.
-        def interruptibly
-          @interruptible = true
-          yield
-          @interruptible = false
-          true
-        rescue Interrupted
-          false
-        ensure
-          @interruptible = false
         end
       end
 

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require 'timeout'
 require_relative 'rerun'
 
 module PuppetX
@@ -11,8 +10,7 @@ module PuppetX
       # Invariant: there is one, because it holds a lock; it gives the lock up under the lock of the state, so
       # no request is made between its last look and its end.
       class Waiter
-        # Seconds after which the wait for the end of runs looks whether their processes exist: a process
-        # that a run started and that kept the lock must not stop all reruns.
+        # Seconds after which the wait for the end of a run looks again whether its process exists.
         RUN_CHECK_S = 600
 
         def initialize(directory, answer)
@@ -47,7 +45,7 @@ module PuppetX
           decision, argument = @store.update { |state| decide(state) }
           case decision
           when :end then return false
-          when :await_runs then await_runs
+          when :await_run then Processes.await_end(argument, @wake, RUN_CHECK_S)
           when :sleep then @wake.wait(argument - Clock.now)
           when :rerun then rerun(argument)
           end
@@ -62,21 +60,10 @@ module PuppetX
           end
           name, = Requests.due(state)
           return [:rerun, name] if name
-          return :await_runs if Requests.unanchored?(state)
+          run = Requests.find_run(state)
+          return [:await_run, run['pid']] if run && Requests.unanchored?(state)
 
-          [:sleep, Requests.next_due(state)]
-        end
-
-        # Waits for the end of all runs that requested something: each has a shared lock.
-        def await_runs
-          file = @store.open_lock('run.lock')
-          @wake.interruptibly do
-            Timeout.timeout(RUN_CHECK_S) { file.flock(File::LOCK_EX) }
-          end
-        rescue Timeout::Error
-          nil
-        ensure
-          file&.close
+          [:sleep, Requests.next_due(state) || Clock.now]
         end
 
         def rerun(name)
@@ -97,8 +84,9 @@ module PuppetX
 
         # True if nothing runs and Puppet is enabled.
         def clear?(rerun, name)
-          if @store.locked?('run.lock')
-            await_runs
+          run = Requests.find_run(@store.read)
+          if run
+            Processes.await_end(run['pid'], @wake, RUN_CHECK_S)
             return false
           end
           return true unless rerun.agent?

@@ -206,6 +206,12 @@ check('the date of the machine has no influence, and a new start of the machine 
   request['due_at'] = 0
   File.write(store.path('state.json'), JSON.generate(state))
   raise 'it is not due' unless Requests.due(store.read)
+
+  # the new time is written, and the first run of this start satisfies what was due before
+  store.update { |_| }
+  equal Clock.boot_id, JSON.parse(File.read(store.path('state.json')))['boot_id']
+  store.update { |it| Requests.begin_run(it, 'agent production', RUN.merge('pid' => 1)) }
+  equal [], keys(store)
 end
 
 DAMAGE = {
@@ -273,6 +279,21 @@ check('others can neither read nor write the requests') do |store|
   store.update { |state| add(state) }
   equal 0o700, File.stat(store.directory).mode & 0o777
   equal 0o600, File.stat(store.path('state.json')).mode & 0o777
+end
+
+check('a state and locks that belong to another user are not trusted') do |store|
+  # only root can give a file away
+  next unless Process.euid.zero?
+
+  store.update { |state| add(state) }
+  File.chown(65_534, nil, store.path('state.json'))
+  equal [], keys(store)
+  store.update { |state| add(state, key: 'more') }
+  equal [%w[more], 0], [keys(store), File.stat(store.path('state.json')).uid]
+  File.chown(65_534, nil, store.path('lock'))
+  fails(%r{/lock belongs to the user 65534}) { store.update { |state| add(state) } }
+  File.chown(65_534, nil, store.directory)
+  fails(/belongs to the user 65534/) { store.update { |state| add(state) } }
 end
 
 # Ends the process at a call of a method.

@@ -58,9 +58,9 @@ module PuppetX
         def update
           prepare
           with_lock do
-            state = read
+            state = load
             before = JSON.generate(state)
-            result = yield state
+            result = yield rebase(state)
             write(state) unless JSON.generate(state) == before
             result
           end
@@ -68,15 +68,7 @@ module PuppetX
 
         # The state, or an empty one if the file is missing or damaged.
         def read
-          text = read_bounded
-          return empty unless text
-
-          state = JSON.parse(text, max_nesting: 12)
-          return damaged('is not a state of format 1') unless valid?(state)
-
-          rebase(state)
-        rescue JSON::ParserError, EncodingError => e
-          damaged("cannot be read: #{e.message[0, 80].inspect}")
+          rebase(load)
         end
 
         # An open file with a lock of this kind, or nil if another process has it. Closing it, or the end of
@@ -92,10 +84,13 @@ module PuppetX
         def open_lock(name)
           flags = File::RDWR | File::CREAT | File::NOFOLLOW | File::NONBLOCK
           file = File.open(path(name), flags, 0o600)
-          return file if file.stat.file?
+          found = file.stat
+          return file if found.file? && found.uid == Process.euid
 
           file.close
-          raise Error, "#{path(name)} is not a file; remove it"
+          raise Error, "#{path(name)} is not a file; remove it" unless found.file?
+
+          raise Error, "#{path(name)} belongs to the user #{found.uid}; remove it, or run as that user"
         rescue SystemCallError => e
           raise Error, "cannot open #{path(name)}: #{e.message}; remove it if it is not a file"
         end
@@ -108,6 +103,17 @@ module PuppetX
         end
 
         private
+
+        # The state as it is in the file.
+        def load
+          text = read_bounded
+          return empty unless text
+
+          state = JSON.parse(text, max_nesting: 12)
+          valid?(state) ? state : damaged('is not a state of format 1')
+        rescue JSON::ParserError, EncodingError => e
+          damaged("cannot be read: #{e.message[0, 80].inspect}")
+        end
 
         def with_lock
           file = open_lock('lock')
@@ -125,7 +131,10 @@ module PuppetX
         def read_bounded
           flags = File::RDONLY | File::NOFOLLOW | File::NONBLOCK
           File.open(path('state.json'), flags) do |file|
-            return damaged('is not a file') && nil unless file.stat.file?
+            found = file.stat
+            return damaged('is not a file') && nil unless found.file?
+            # Its commands are executed by this user.
+            return damaged("belongs to the user #{found.uid}") && nil unless found.uid == Process.euid
 
             text = file.read(MAX_BYTES + 1) || +''
             return damaged("is larger than #{MAX_BYTES} bytes") && nil if text.bytesize > MAX_BYTES
@@ -216,14 +225,15 @@ module PuppetX
           value.is_a?(Numeric) && value.to_f.finite? && value >= 0 && value < 1e12
         end
 
-        # Moves the times of requests that were made before the machine started again.
+        # Moves the times of requests that were made before the machine started again. One that was due before that
+        # start is due since then, so that the first run satisfies it.
         def rebase(state)
           return state if state['boot_id'] == Clock.boot_id
 
           state['scopes'].each_value do |scope|
             scope['requests'].each_value do |request|
               left = request['due_at'] - Time.now.to_f
-              request['due'] = Clock.now + [[left, 0].max, request['wait']].min
+              request['due'] = [Clock.now + [left, request['wait']].min, 0].max
               request['run'] = {}
             end
           end

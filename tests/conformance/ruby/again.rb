@@ -596,4 +596,24 @@ check('a rerun that finds another run in progress waits for its end, and is not 
   waiting.join
 end
 
+check('a rerun has the variables of the run that requested it') do |store|
+  store.prepare
+  set = { 'FACTER_tier' => 'gold', 'https_proxy' => 'http://proxy', 'LC_ALL' => 'C.UTF-8', 'SECRET' => 'x',
+          'FACTER_huge' => 'x' * 10_000, 'FACTER_bytes' => "\xff" }
+  ENV.update(set)
+  variables = Origin.new('production', argv: %w[agent -t], program: '/bin/true').to_h['variables']
+  set.each_key { |name| ENV.delete(name) }
+  equal set.keys.first(3), variables.keys & set.keys
+  equal ENV['PATH'], variables['PATH']
+
+  ENV['FACTER_of_another'] = 'x'
+  program = [RbConfig.ruby, '-e', "File.write('#{store.path('seen')}', Marshal.dump(ENV.to_h))"]
+  [variables, {}].each do |it|
+    equal [true, 'unchanged'], Rerun.new(ORIGIN.merge('program' => program, 'variables' => it), Wake.new).perform(0)
+    seen = Marshal.load(File.binread(store.path('seen')))
+    equal it.empty? ? { 'PATH' => Rerun::PATH } : it, seen.reject { |name, _| name == 'LC_CTYPE' }
+  end
+  ENV.delete('FACTER_of_another')
+end
+
 exit(1) if @failed

@@ -14,6 +14,11 @@ module PuppetX
       class Origin
         # Size of the arguments that are kept.
         MAX_ARGUMENT_BYTES = 32 * 1024
+        # Variables of a rerun: those that programs, connections, facts and Ruby itself depend on.
+        VARIABLES = /\A(?:PATH|HOME|USER|LOGNAME|LANG|LC_\w+|(?i:\w+_proxy)|SSL_CERT_(?:FILE|DIR)|FACTER_\w+|
+                     RUBYLIB|RUBYOPT|GEM_HOME|GEM_PATH|BUNDLE_GEMFILE)\z/x.freeze
+        # Size of the variables that are kept. Further ones are left out.
+        MAX_VARIABLE_BYTES = 8 * 1024
         # Settings that the waiter needs.
         AGENT_SETTINGS = %w[agent_catalog_run_lockfile agent_disabled_lockfile lastrunfile pidfile].freeze
         # Options of a rerun of the agent, and those that they replace.
@@ -73,7 +78,7 @@ module PuppetX
         def to_h
           origin = {
             'kind' => kind, 'environment' => @environment, 'directory' => directory,
-            'program' => [RbConfig.ruby, program_path], 'arguments' => arguments,
+            'program' => [RbConfig.ruby, program_path], 'arguments' => arguments, 'variables' => variables,
             'settings' => kind == 'apply' ? {} : AGENT_SETTINGS.to_h { |it| [it, Puppet[it.to_sym].to_s] }
           }
           origin['daemon'] = process(Process.ppid) if kind == 'daemon'
@@ -86,6 +91,17 @@ module PuppetX
         end
 
         private
+
+        def variables
+          size = 0
+          found = ENV.to_h.transform_values { |it| it.dup.force_encoding(Encoding::UTF_8) }
+          found.select do |name, value|
+            next unless name.match?(VARIABLES) && value.valid_encoding?
+
+            length = name.bytesize + value.bytesize
+            (size + length <= MAX_VARIABLE_BYTES).tap { |fits| size += length if fits }
+          end
+        end
 
         # Tags to which the run is limited, and those that it leaves out.
         def selection

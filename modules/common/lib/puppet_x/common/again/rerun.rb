@@ -79,10 +79,11 @@ module PuppetX
         end
 
         def start
-          environment = { 'PATH' => ENV['PATH'].to_s.empty? ? PATH : ENV['PATH'] }
+          # The variables of this process are those of the run that has started it.
+          variables = { 'PATH' => PATH }.merge(@origin['variables'] || {})
           directory = File.directory?(@origin['directory']) ? @origin['directory'] : '/'
-          pid = Process.spawn(environment, *@origin['program'], *@origin['arguments'],
-                              in: File::NULL, out: File::NULL, err: File::NULL, chdir: directory, close_others: true)
+          pid = Process.spawn(variables, *@origin['program'], *@origin['arguments'],
+                              unsetenv_others: true, in: File::NULL, out: File::NULL, err: File::NULL, chdir: directory, close_others: true)
           _, status = Process.wait2(pid)
           verdict(status)
         rescue SystemCallError => e

@@ -14,7 +14,8 @@ module PuppetX
       # Invariant: the file of the requests is replaced as a whole, by the holder of the lock only.
       class Store
         FORMAT = 1
-        # Size of the largest state: 8 scopes with 64 requests of 1 KiB and 32 KiB of arguments need 768 KiB.
+        # Size of the largest state: 8 scopes with 64 requests of 1 KiB, 32 KiB of arguments and 8 KiB
+        # of variables need 832 KiB.
         MAX_BYTES = 1024 * 1024
         # Seconds to wait for the lock, which is held for the time of one write.
         LOCK_TIMEOUT_S = 30
@@ -209,7 +210,11 @@ module PuppetX
         def valid_origin?(origin)
           %w[kind environment directory].all? { |name| origin[name].is_a?(String) } &&
             %w[program arguments].all? { |name| strings?(origin[name]) } && !origin['program'].empty? &&
-            origin['settings'].is_a?(Hash) && origin['settings'].all? { |_, path| path.is_a?(String) }
+            texts?(origin['settings']) && texts?(origin.fetch('variables', {}))
+        end
+
+        def texts?(value)
+          value.is_a?(Hash) && value.all? { |_, text| text.is_a?(String) }
         end
 
         def strings?(value)

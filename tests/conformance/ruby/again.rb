@@ -13,7 +13,8 @@ include PuppetX::Common::Again
 
 # The settings of Puppet that the code reads.
 module Puppet
-  SETTINGS = { onetime: true, noop: false, code: '', statedir: ROOT, tags: '', skip_tags: '' }
+  SETTINGS = { onetime: true, noop: false, code: '', statedir: ROOT, tags: '', skip_tags: '',
+               logdest: nil }
   def self.[](name)
     SETTINGS.fetch(name) { "/settings/#{name}" }
   end
@@ -465,11 +466,17 @@ check('arguments of a rerun are those of a single run, without those of a job') 
   origin = lambda do |*argv|
     Origin.new('production', argv: argv, program: '/bin/true').to_h['arguments']
   end
-  equal %w[agent --verbose --onetime --no-daemonize --no-splay --detailed-exitcodes],
+  equal %w[agent --verbose --logdest syslog --onetime --no-daemonize --no-splay --detailed-exitcodes],
         origin.call('agent', '--onetime', '--splay', '--job-id', '7', '--verbose', '--lastrunreport', '/spool/x')
-  equal %w[agent --environment dev --onetime --no-daemonize --no-splay --detailed-exitcodes],
+  equal %w[agent --environment dev --logdest syslog --onetime --no-daemonize --no-splay --detailed-exitcodes],
         origin.call('agent', '-D', '--job_id=7', '--use_cached_catalog', '--environment', 'dev')
-  equal %w[apply x.pp --detailed-exitcodes], origin.call('apply', '--detailed-exitcodes', 'x.pp')
+  equal %w[apply x.pp --logdest syslog --detailed-exitcodes], origin.call('apply', '--detailed-exitcodes', 'x.pp')
+  [%w[-l /log], %w[--logdest /log], %w[--logdest=/log]].each do |words|
+    equal ['apply', 'x.pp', *words, '--detailed-exitcodes'], origin.call('apply', 'x.pp', *words)
+  end
+  Puppet::SETTINGS[:logdest] = '/log'
+  equal %w[apply x.pp --detailed-exitcodes], origin.call('apply', 'x.pp')
+  Puppet::SETTINGS[:logdest] = nil
   once = origin.call('agent', '-t')
   equal once, origin.call(*once)
 end

@@ -138,7 +138,14 @@ module PuppetX
           words = without_job
           added = kind == 'apply' ? %w[--detailed-exitcodes] : SINGLE_RUN
           removed = kind == 'apply' ? added : added + REPLACED
-          words.reject { |it| removed.include?(it) } + added
+          words.reject { |it| removed.include?(it) } + log_destination(words) + added
+        end
+
+        # A rerun has no terminal. Without a destination of its own, the output of `--test` would be lost.
+        def log_destination(words)
+          return [] unless Puppet[:logdest].to_s.empty?
+
+          words.any? { |it| it.start_with?('-l', '--logdest') } ? [] : %w[--logdest syslog]
         end
 
         # A rerun is not a part of the job that started this run, and needs a catalog with new facts.

@@ -226,7 +226,28 @@ DAMAGE = {
   '50 MB' => '{"format":1,' + ' ' * 50_000_000 + '"boot_id":"","scopes":{}}'
 }.freeze
 
-DAMAGE.each do |name, text|
+# A valid state with one request, changed by the block.
+def damage
+  state = { 'format' => 1, 'boot_id' => Clock.boot_id, 'scopes' => {} }
+  add(state)
+  scope = state['scopes']['agent production']
+  scope['origin'] = scope['origin'].dup
+  yield state, scope, scope['requests']['again'] = scope['requests']['again'].dup
+  JSON.generate(state)
+end
+
+TYPES = {
+  'runs' => damage { |state| state['runs'] = [{ 'pid' => 'x' }] },
+  'the run of a scope' => damage { |_, scope| scope['run'] = [1] },
+  'the start of the run of a scope' => damage { |_, scope| scope['run'] = { 'pid' => 1, 'start' => 'x' } },
+  'the daemon' => damage { |_, scope| scope['origin']['daemon'] = 7 },
+  'the id of the daemon' => damage { |_, scope| scope['origin']['daemon'] = { 'pid' => [], 'start' => 1 } },
+  'the variables' => damage { |_, scope| scope['origin']['variables'] = { 'PATH' => 1 } },
+  'the run of a request' => damage { |_, _, request| request['run'] = { 'pid' => '1' } },
+  'the start of the run of a request' => damage { |_, _, request| request['run'] = { 'pid' => 1, 'start' => {} } }
+}.transform_keys { |it| "another type: #{it}" }.freeze
+
+DAMAGE.merge(TYPES).each do |name, text|
   check("a damaged state is replaced by the next request: #{name}") do |store|
     store.prepare
     File.binwrite(store.path('state.json'), text)
@@ -419,6 +440,22 @@ def start_waiter(store)
   end
   writer.close
   [pid, reader.gets]
+end
+
+check('a waiter whose run has ended waits, and one that fails says why') do |store|
+  store.update { |state| add(state, max_delay: 0, jitter: 0) }
+  reader, writer = IO.pipe
+  reader.close
+  Waiter.new(store.directory, writer).run
+  equal 1, store.read['scopes']['agent production']['reruns']
+
+  logged = []
+  Log.define_singleton_method(:warning) { |message| logged << message }
+  store.update { |state| add(state) }
+  waiter = Waiter.new(store.directory, File.open(File::NULL, 'w'))
+  waiter.define_singleton_method(:decide) { |_| raise TypeError, 'of another kind' }
+  waiter.run
+  equal ['reruns of Puppet stop: TypeError: of another kind'], logged
 end
 
 check('a process that a run leaves behind delays no rerun') do |store|

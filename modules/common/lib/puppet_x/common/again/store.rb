@@ -203,14 +203,14 @@ module PuppetX
 
         def valid_scope?(scope)
           scope.is_a?(Hash) && scope['origin'].is_a?(Hash) && valid_origin?(scope['origin']) &&
-            scope['reruns'].is_a?(Integer) && scope['reruns'] >= 0 && scope['requests'].is_a?(Hash) &&
+            scope['reruns'].is_a?(Integer) && scope['reruns'] >= 0 && valid_run?(scope.fetch('run', {})) && scope['requests'].is_a?(Hash) &&
             scope['requests'].all? { |_, request| valid_request?(request) }
         end
 
         def valid_origin?(origin)
           %w[kind environment directory].all? { |name| origin[name].is_a?(String) } &&
             %w[program arguments].all? { |name| strings?(origin[name]) } && !origin['program'].empty? &&
-            texts?(origin['settings']) && texts?(origin.fetch('variables', {}))
+            valid_run?(origin.fetch('daemon', {})) && texts?(origin['settings']) && texts?(origin.fetch('variables', {}))
         end
 
         def texts?(value)
@@ -222,7 +222,7 @@ module PuppetX
         end
 
         def valid_request?(request)
-          request.is_a?(Hash) && request['run'].is_a?(Hash) && (request['due'].nil? || number?(request['due'])) &&
+          request.is_a?(Hash) && valid_run?(request['run']) && (request['due'].nil? || number?(request['due'])) &&
             %w[delta wait jitter max_delay max_runs due_at].all? { |name| number?(request[name]) }
         end
 

@@ -22,21 +22,28 @@ module PuppetX
           @lock = @store.try_lock('waiter.lock')
           return tell('busy') unless @lock
 
+          # A process whose id is in the file gets signals.
+          @wake = Wake.new
           @lock.truncate(0)
           @lock.write("#{Process.pid}\n")
           @lock.flush
-          @wake = Wake.new
           tell('ready')
           nil while step
-        rescue Error => e
+        rescue StandardError => e
           # The requests stay, and the next run that has this module starts a waiter again.
-          Log.warning("reruns of Puppet stop: #{e.message}")
+          cause = e.is_a?(Error) ? e.message : "#{e.class}: #{e.message}"
+          Log.warning("reruns of Puppet stop: #{cause}")
         end
 
         private
 
         def tell(word)
+          @answer.sync = true
           @answer.write("#{word}\n")
+        rescue Errno::EPIPE
+          # The run that has started this process has ended.
+          nil
+        ensure
           @answer.reopen(File::NULL)
         end
 

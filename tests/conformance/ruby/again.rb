@@ -527,10 +527,6 @@ check('only runs that can be repeated request reruns') do
   raise 'noop' unless origin.call('agent', '-t').obstacle.include?('noop')
 
   Puppet::SETTINGS[:noop] = false
-  ENV['TUTTI_RERUN'] = 'delegated'
-  raise 'delegated' unless origin.call('agent', '-t').obstacle.include?('job')
-
-  ENV.delete('TUTTI_RERUN')
   Puppet::SETTINGS[:code] = 'notify { x: }'
   fails(/standard input/) { origin.call('apply').check }
   origin.call('apply', '-e', 'notify { x: }').check

@@ -26,8 +26,6 @@ module PuppetX
         REPLACED = %w[-o -D --daemonize --splay].freeze
         # Options with a value that a job gives to its own run.
         JOB_OPTIONS = %w[--job-id --lastrunreport].freeze
-        # An agent that runs under a job whose server decides about reruns sets this variable to `delegated`.
-        DELEGATION = 'TUTTI_RERUN'
 
         def initialize(environment, argv: ARGV, program: $PROGRAM_NAME)
           @environment = environment.to_s
@@ -47,7 +45,6 @@ module PuppetX
         # The reason for which nothing is requested although the resource was notified; nil if there is none.
         def obstacle
           return 'this run changes nothing (noop)' if Puppet[:noop]
-          return 'the job of this run decides about reruns' if ENV[DELEGATION] == 'delegated'
           return 'only runs of `puppet agent` and `puppet apply` can be repeated' unless kind
 
           nil

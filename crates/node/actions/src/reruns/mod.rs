@@ -8,6 +8,7 @@ mod lock;
 mod state;
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -53,6 +54,8 @@ pub enum RerunError {
     Locked { path: PathBuf, seconds: u64 },
     #[error("no request has the key {key:?}; `tutti-agent again list` shows the requests")]
     UnknownKey { key: String },
+    #[error("{path} belongs to the user {owner}; run `tutti-agent again cancel` as that user")]
+    Foreign { path: PathBuf, owner: u32 },
     #[error("cannot write the requests")]
     Write(#[from] pki::durable::DurableWriteError),
 }
@@ -98,6 +101,7 @@ impl Reruns {
                 None => Ok(Vec::new()),
             };
         }
+        self.check_owner()?;
         let held = RerunLock::acquire(&self.directory, STATE_LOCK)?;
         let mut state = StateFile::read(&self.directory)?.unwrap_or_default();
         let canceled = state.remove(keys)?;
@@ -107,5 +111,23 @@ impl Reruns {
         drop(held);
         lock::wake_waiter(&self.directory)?;
         Ok(canceled)
+    }
+
+    /// Another user could replace the files while this one writes to them.
+    fn check_owner(&self) -> Result<(), RerunError> {
+        let read = |source| RerunError::Read {
+            path: self.directory.clone(),
+            source,
+        };
+        let owner = std::fs::symlink_metadata(&self.directory)
+            .map_err(read)?
+            .uid();
+        if owner == rustix::process::geteuid().as_raw() {
+            return Ok(());
+        }
+        Err(RerunError::Foreign {
+            path: self.directory.clone(),
+            owner,
+        })
     }
 }

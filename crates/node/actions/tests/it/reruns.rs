@@ -80,6 +80,24 @@ fn a_node_without_requests_has_none() {
 }
 
 #[test]
+fn the_requests_of_another_user_are_listed_and_not_changed() {
+    let node = StateDirectory::new();
+    node.write(&state());
+    let directory = node.reruns().directory().to_owned();
+    if std::os::unix::fs::chown(&directory, Some(65_534), None).is_err() {
+        eprintln!("SKIPPED: only root can give a directory away");
+        return;
+    }
+    assert_eq!(node.reruns().list().unwrap().requests.len(), 3);
+    let refused = node.reruns().cancel(&[]).unwrap_err();
+    assert!(
+        matches!(refused, RerunError::Foreign { owner: 65_534, .. }),
+        "{refused}"
+    );
+    assert_eq!(node.read(), state());
+}
+
+#[test]
 fn requests_are_listed_with_their_time() {
     let node = StateDirectory::new();
     node.write(&state());

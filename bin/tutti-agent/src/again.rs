@@ -5,12 +5,23 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use actions::reruns::{RerunError, Reruns};
+use agent::config::AgentConfigError;
 use agent::config::error::EXIT_FAILURE;
 use agent::config::settings::AgentArguments;
 use clap::{Args, Subcommand};
 use error_causes::chain;
+use thiserror::Error;
 
 use crate::OutputFormat;
+
+/// Failure of `tutti-agent again`.
+#[derive(Debug, Error)]
+enum AgainError {
+    #[error(transparent)]
+    Config(AgentConfigError),
+    #[error(transparent)]
+    Rerun(#[from] RerunError),
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct AgainArguments {
@@ -78,7 +89,7 @@ impl AgainArguments {
 }
 
 impl StateArguments {
-    fn reruns(&self) -> Result<Reruns, RerunError> {
+    fn reruns(&self) -> Result<Reruns, AgainError> {
         if let Some(directory) = &self.statedir {
             return Ok(Reruns::below(directory));
         }
@@ -86,14 +97,17 @@ impl StateArguments {
             config_file: self.config_file.clone(),
             ..AgentArguments::default()
         };
-        // A node may have this program without a connection to a server, and then no configuration.
-        let config = agent::config::load(&arguments).ok();
-        let modules = config.map(|config| config.actions.modules_config_dir);
-        Reruns::of_installed_puppet(modules.as_deref())
+        let modules = match agent::config::load(&arguments) {
+            Ok(config) => Some(config.actions.modules_config_dir),
+            // A node may have this program without a connection to a server, and then no configuration.
+            Err(_) if self.config_file.is_none() => None,
+            Err(error) => return Err(AgainError::Config(error)),
+        };
+        Ok(Reruns::of_installed_puppet(modules.as_deref())?)
     }
 }
 
-fn list(arguments: &ListArguments) -> Result<String, RerunError> {
+fn list(arguments: &ListArguments) -> Result<String, AgainError> {
     let listing = arguments.state.reruns()?.list()?;
     Ok(match arguments.format {
         OutputFormat::Human => listing.to_string(),
@@ -101,7 +115,7 @@ fn list(arguments: &ListArguments) -> Result<String, RerunError> {
     })
 }
 
-fn cancel(arguments: &CancelArguments) -> Result<String, RerunError> {
+fn cancel(arguments: &CancelArguments) -> Result<String, AgainError> {
     let canceled = arguments.state.reruns()?.cancel(&arguments.keys)?;
     if canceled.is_empty() {
         return Ok("no rerun is requested\n".to_owned());

@@ -87,6 +87,18 @@ fn requests_are_listed_and_canceled_where_puppet_says() {
 }
 
 #[test]
+fn a_named_configuration_that_cannot_be_read_is_an_error() {
+    let node = Node::new();
+    node.write("broken.conf", "{ this is no configuration");
+    let broken = node.path("broken.conf").display().to_string();
+    for verb in ["list", "cancel"] {
+        let (status, printed) = again(&node, &[verb, "--config-file", &broken]);
+        assert_eq!(status, Some(1), "{printed}");
+        assert!(printed.contains("broken.conf"), "{printed}");
+    }
+}
+
+#[test]
 fn a_damaged_state_is_named() {
     let node = Node::new();
     std::fs::create_dir(node.path("again")).expect("a directory");

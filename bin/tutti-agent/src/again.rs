@@ -122,6 +122,6 @@ fn cancel(arguments: &CancelArguments) -> Result<String, AgainError> {
     }
     let lines = canceled
         .iter()
-        .map(|it| format!("canceled {} ({})\n", it.key, it.scope));
+        .map(|it| format!("canceled {} ({})\n", it.key, it.run));
     Ok(lines.collect())
 }

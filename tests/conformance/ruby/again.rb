@@ -51,7 +51,7 @@ ORIGIN = {
   'kind' => 'agent', 'environment' => 'production', 'directory' => '/', 'program' => ['/bin/true'],
   'arguments' => [], 'settings' => {}
 }.freeze
-RUN = { 'pid' => Process.pid, 'start' => Processes.started(Process.pid) }.freeze
+RUN = { 'pid' => Process.pid, 'start' => Processes.start_of(Process.pid) }.freeze
 
 def add(state, key: 'again', scope: 'agent production', run: RUN, **options)
   Requests.add(state, scope, ORIGIN, key, OPTIONS.merge(options), run)
@@ -387,7 +387,7 @@ end
 
 check('a process is known by its id and its start') do
   pid = fork { sleep }
-  start = Processes.started(pid)
+  start = Processes.start_of(pid)
   equal true, Processes.alive?(pid, start)
   equal false, Processes.alive?(pid, start - 10)
   Process.kill('KILL', pid)
@@ -483,7 +483,7 @@ end
 
 check('a rerun waits for the end of a run that is in progress, whatever it has requested') do |store|
   run = fork { sleep }
-  process = { 'pid' => run, 'start' => Processes.started(run) }
+  process = { 'pid' => run, 'start' => Processes.start_of(run) }
   store.update do |state|
     add(state, max_delay: 0)
     Requests.note_run(state, ended)
@@ -569,17 +569,17 @@ check('locks and reasons of any content are read') do |store|
   disabled = store.path('disabled')
   settings = { 'agent_catalog_run_lockfile' => lock, 'agent_disabled_lockfile' => disabled }
   rerun = Rerun.new(ORIGIN.merge('settings' => settings), Wake.new)
-  equal nil, rerun.holder
-  equal nil, rerun.disabled
+  equal nil, rerun.find_holder
+  equal nil, rerun.explain_disabled
   ['', 'x', '-1', '99999999999999999999', "\0\xff", '9' * 1_000_000, Process.ppid.to_s].each do |text|
     File.binwrite(lock, text)
     # a process that is not Puppet has not got the lock
-    equal nil, rerun.holder
+    equal nil, rerun.find_holder
   end
   { '{"disabled_message":"work"}' => 'work', '' => 'without a reason', '[]' => 'without a reason',
     '{"disabled_message":["x"]}' => '["x"]', '{' * 100_000 => 'without a reason' }.each do |text, reason|
     File.binwrite(disabled, text)
-    equal reason, rerun.disabled
+    equal reason, rerun.explain_disabled
   end
 end
 
@@ -599,7 +599,7 @@ end
 # What a rerun by a daemon says that runs this code at the signal.
 def tell_daemon(store, code)
   daemon = puppet_process(code)
-  process = { 'pid' => daemon, 'start' => Processes.started(daemon) }
+  process = { 'pid' => daemon, 'start' => Processes.start_of(daemon) }
   origin = ORIGIN.merge('kind' => 'daemon', 'daemon' => process, 'settings' => settings(store))
   waiting = Thread.new { Process.wait(daemon) }
   Rerun.new(origin, Wake.new).perform(Clock.now) { nil }

@@ -23,8 +23,8 @@ pub struct RerunListing {
 /// A run of Puppet that an earlier run requested, and that has not started yet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RerunRequest {
-    /// The run that is repeated, such as `agent production`.
-    pub scope: String,
+    /// The run of Puppet that is repeated, such as `agent production`.
+    pub run: String,
     pub key: String,
     /// Seconds until the rerun, not negative; `None` until the run that made the request has ended.
     pub due_in_s: Option<f64>,
@@ -37,10 +37,11 @@ pub struct RerunRequest {
     pub max_runs: u64,
 }
 
-/// The reruns of a scope up to a run that requested nothing.
+/// The reruns of a run of Puppet up to one that requested nothing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RerunEpisode {
-    pub scope: String,
+    /// The run of Puppet that is repeated, such as `agent production`.
+    pub run: String,
     pub reruns: u64,
     /// Time of the newest outcome.
     pub last_at: Option<Timestamp>,
@@ -60,10 +61,10 @@ impl RerunListing {
         };
         let is_this_boot =
             std::fs::read_to_string(BOOT_ID).is_ok_and(|id| id.trim() == state.boot_id());
-        for (scope, found) in state.parsed_scopes() {
+        for (run, found) in state.parse_scopes() {
             for (key, request) in RequestState::of(&found) {
                 listing.requests.push(RerunRequest {
-                    scope: scope.to_owned(),
+                    run: run.to_owned(),
                     key,
                     due_in_s: due_in(&request, is_this_boot),
                     delta_s: request.delta,
@@ -74,7 +75,7 @@ impl RerunListing {
             }
             let last_at = found.last.as_ref().and_then(|last| to_timestamp(last.at));
             listing.episodes.push(RerunEpisode {
-                scope: scope.to_owned(),
+                run: run.to_owned(),
                 reruns: found.reruns,
                 last_at,
                 last_outcome: found.last.map(|last| last.outcome),
@@ -108,14 +109,14 @@ impl fmt::Display for RerunListing {
 
 impl RerunListing {
     fn fmt_requests(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scopes = self.requests.iter().map(|it| it.scope.chars().count());
+        let runs = self.requests.iter().map(|it| it.run.chars().count());
         let keys = self.requests.iter().map(|it| it.key.chars().count());
-        let scope_width = scopes.chain(["SCOPE".len()]).max().unwrap_or_default();
+        let run_width = runs.chain(["RUN".len()]).max().unwrap_or_default();
         let key_width = keys.chain(["KEY".len()]).max().unwrap_or_default();
         writeln!(
             f,
-            "{:scope_width$}  {:key_width$}  {:16}  RERUN",
-            "SCOPE", "KEY", "DUE"
+            "{:run_width$}  {:key_width$}  {:16}  RERUN",
+            "RUN", "KEY", "DUE"
         )?;
         for request in &self.requests {
             let due = match request.due_in_s {
@@ -125,8 +126,8 @@ impl RerunListing {
             };
             writeln!(
                 f,
-                "{:scope_width$}  {:key_width$}  {due:16}  {} of {}",
-                request.scope, request.key, request.rerun, request.max_runs
+                "{:run_width$}  {:key_width$}  {due:16}  {} of {}",
+                request.run, request.key, request.rerun, request.max_runs
             )?;
         }
         match self.waiter {
@@ -141,9 +142,9 @@ impl RerunListing {
 
 impl fmt::Display for RerunEpisode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { scope, reruns, .. } = self;
+        let Self { run, reruns, .. } = self;
         let noun = if *reruns == 1 { "rerun" } else { "reruns" };
-        write!(f, "{scope}: {reruns} {noun} in a row")?;
+        write!(f, "{run}: {reruns} {noun} in a row")?;
         match (&self.last_outcome, self.last_at) {
             (Some(outcome), Some(at)) => write!(f, "; last, at {at}: {outcome}"),
             _ => Ok(()),

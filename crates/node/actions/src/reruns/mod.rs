@@ -30,8 +30,8 @@ pub struct Reruns {
 /// A request that was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CanceledRerun {
-    /// The run that the rerun would have repeated, such as `agent production`.
-    pub scope: String,
+    /// The run of Puppet that the rerun would have repeated, such as `agent production`.
+    pub run: String,
     pub key: String,
 }
 

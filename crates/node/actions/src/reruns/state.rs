@@ -85,7 +85,7 @@ impl StateFile {
     }
 
     /// Scopes by name, in the order of their last use.
-    pub(super) fn parsed_scopes(&self) -> Vec<(&str, ScopeState)> {
+    pub(super) fn parse_scopes(&self) -> Vec<(&str, ScopeState)> {
         let scopes = self.scopes().into_iter().flatten();
         let parsed = scopes.map(|(name, scope)| Some((name.as_str(), parse_scope(scope).ok()?)));
         parsed.flatten().collect()
@@ -103,7 +103,7 @@ impl StateFile {
                 let is_removed = keys.is_empty() || keys.contains(key);
                 if is_removed {
                     canceled.push(CanceledRerun {
-                        scope: name.clone(),
+                        run: name.clone(),
                         key: key.clone(),
                     });
                 }

@@ -106,7 +106,7 @@ fn requests_are_listed_with_their_time() {
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(
         lines[0],
-        "SCOPE             KEY      DUE               RERUN"
+        "RUN               KEY      DUE               RERUN"
     );
     assert!(
         lines[1].starts_with("agent production  again    in "),
@@ -162,7 +162,7 @@ fn one_key_is_canceled_and_everything_else_stays() {
     assert_eq!(node.read(), state());
 
     let canceled = node.reruns().cancel(&["again".to_owned()]).unwrap();
-    let scopes: Vec<_> = canceled.iter().map(|it| it.scope.as_str()).collect();
+    let scopes: Vec<_> = canceled.iter().map(|it| it.run.as_str()).collect();
     assert_eq!(scopes, ["agent production", "agent dev"]);
     let mut expected = state();
     for scope in ["agent production", "agent dev"] {

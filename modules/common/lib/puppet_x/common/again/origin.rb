@@ -116,7 +116,7 @@ module PuppetX
         end
 
         def process(pid)
-          { 'pid' => pid, 'start' => Processes.started(pid) }.compact
+          { 'pid' => pid, 'start' => Processes.start_of(pid) }.compact
         end
 
         # The file that Ruby was started with. `$PROGRAM_NAME` is another text in the runs of a daemon.

@@ -59,7 +59,7 @@ module PuppetX
         def add(key, options)
           result = @store.update do |state|
             Requests.note_run(state, @origin.run)
-            Requests.add(state, @origin.scope, @origin.to_h, displayed(key), options, @origin.run)
+            Requests.add(state, @origin.scope, @origin.to_h, display(key), options, @origin.run)
           end
           ensure_waiter unless result[:refused]
           result
@@ -74,7 +74,7 @@ module PuppetX
         end
 
         # A key without control characters, and not too long.
-        def displayed(key)
+        def display(key)
           text = key.dup.force_encoding(Encoding::UTF_8).scrub('?').gsub(/[[:cntrl:]]/, '?')
           return text if text == key && text.bytesize <= MAX_KEY_BYTES
 

@@ -12,8 +12,8 @@ module PuppetX
       #
       # Invariant: a rerun is counted before it starts, and no request exists with more reruns than it allows.
       module Requests
-        # First pause. Ten reruns take 5 + 10 + … + 1280 seconds and the longest pause, 1800: 73 minutes with all pauses,
-        # up to 109 with the jitter.
+        # First pause. Ten reruns take 5 + 10 + … + 1280 seconds, and the longest pause, 1800: 73 minutes with all
+        # pauses, up to 109 with the jitter.
         BASE_DELAY_S = 5
         # Different keys in a scope. A run that uses more waits for the longest of them.
         MAX_REQUESTS = 64

@@ -33,7 +33,7 @@ module PuppetX
         end
 
         # The message of the administrator who disabled Puppet; nil if it is enabled.
-        def disabled
+        def explain_disabled
           path = setting('agent_disabled_lockfile')
           return nil unless path && File.exist?(path)
 
@@ -44,7 +44,7 @@ module PuppetX
         end
 
         # The process that runs the agent now; nil if there is none.
-        def holder
+        def find_holder
           path = setting('agent_catalog_run_lockfile')
           pid = path && Integer(text(path).strip, 10)
           pid && Processes.alive?(pid) && Processes.puppet?(pid) ? pid : nil
@@ -54,9 +54,9 @@ module PuppetX
 
         # Waits for the end of another run. True if the signal came first.
         def await_holder
-          while (pid = holder)
+          while (pid = find_holder)
             ended = Processes.await_end(pid, @wake, HOLDER_CHECK_S)
-            return true unless ended || !holder
+            return true unless ended || !find_holder
           end
           false
         end
@@ -64,7 +64,7 @@ module PuppetX
         # Runs Puppet. True if a run was done, and a text about it. The block gives the start of the last run
         # that the module noted.
         def perform(launch, &noted)
-          daemon = @origin['kind'] == 'daemon' ? living_daemon : nil
+          daemon = @origin['kind'] == 'daemon' ? find_daemon : nil
           daemon ? signal(daemon, launch, &noted) : start
         end
 
@@ -83,7 +83,8 @@ module PuppetX
           variables = { 'PATH' => PATH }.merge(@origin['variables'] || {})
           directory = File.directory?(@origin['directory']) ? @origin['directory'] : '/'
           pid = Process.spawn(variables, *@origin['program'], *@origin['arguments'],
-                              unsetenv_others: true, in: File::NULL, out: File::NULL, err: File::NULL, chdir: directory, close_others: true)
+                              unsetenv_others: true, in: File::NULL, out: File::NULL, err: File::NULL,
+                              chdir: directory, close_others: true)
           _, status = Process.wait2(pid)
           verdict(status)
         rescue SystemCallError => e
@@ -102,14 +103,14 @@ module PuppetX
         # Puppet ends at once if another run began since the lock was looked at. If that run satisfies the requests,
         # it has removed them itself. It may be of another environment, or change nothing (`--noop`).
         def other_run(status)
-          return [false, "failed: #{status.to_s.sub(/\Apid \d+ /, '')}"] unless agent? && holder
+          return [false, "failed: #{status.to_s.sub(/\Apid \d+ /, '')}"] unless agent? && find_holder
 
           nil while await_holder
           [false, 'not run: another run of the agent was in progress']
         end
 
         # The daemon that made the request, or the one that has replaced it.
-        def living_daemon
+        def find_daemon
           daemon = @origin['daemon'] || {}
           return daemon['pid'] if daemon['start'] && Processes.alive?(daemon['pid'], daemon['start'])
 
@@ -139,7 +140,7 @@ module PuppetX
         def await_start(launch, summary, &noted)
           deadline = Clock.now + DAEMON_START_S
           while Clock.now < deadline
-            return true if holder || began?(launch, &noted) || identify_summary != summary
+            return true if find_holder || began?(launch, &noted) || identify_summary != summary
 
             @wake.wait(LOOK_INTERVAL_S)
           end

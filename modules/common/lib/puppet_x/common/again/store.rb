@@ -188,7 +188,8 @@ module PuppetX
 
         def valid?(state)
           state.is_a?(Hash) && state['format'] == FORMAT && state['boot_id'].is_a?(String) &&
-            valid_runs?(state['runs']) && state['scopes'].is_a?(Hash) && state['scopes'].all? { |_, scope| valid_scope?(scope) }
+            valid_runs?(state['runs']) && state['scopes'].is_a?(Hash) &&
+            state['scopes'].all? { |_, scope| valid_scope?(scope) }
         end
 
         def valid_runs?(runs)
@@ -203,7 +204,8 @@ module PuppetX
 
         def valid_scope?(scope)
           scope.is_a?(Hash) && scope['origin'].is_a?(Hash) && valid_origin?(scope['origin']) &&
-            scope['reruns'].is_a?(Integer) && scope['reruns'] >= 0 && valid_run?(scope.fetch('run', {})) && scope['requests'].is_a?(Hash) &&
+            scope['reruns'].is_a?(Integer) && scope['reruns'] >= 0 && valid_run?(scope.fetch('run', {})) &&
+            scope['requests'].is_a?(Hash) &&
             scope['requests'].all? { |_, request| valid_request?(request) }
         end
 

@@ -33,7 +33,7 @@ module PuppetX
         CHECK_INTERVAL_S = 2
 
         # Start of a process in seconds since the machine started; nil if it ended or the system does not say.
-        def self.started(pid)
+        def self.start_of(pid)
           text = File.read("/proc/#{Integer(pid)}/stat")
           # The name in parentheses may contain spaces and parentheses.
           fields = text[(text.rindex(')') + 2)..].split
@@ -49,7 +49,7 @@ module PuppetX
           return false unless pid.is_a?(Integer) && pid.positive?
 
           Process.kill(0, pid)
-          found = started(pid)
+          found = start_of(pid)
           return !File.directory?('/proc/self') if found.nil?
 
           start.nil? || (found - start).abs < 0.05

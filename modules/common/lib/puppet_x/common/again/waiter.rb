@@ -97,9 +97,9 @@ module PuppetX
             return false
           end
           return true unless rerun.agent?
-          return await_agent(rerun) if rerun.holder
+          return await_agent(rerun) if rerun.find_holder
 
-          reason = rerun.disabled
+          reason = rerun.explain_disabled
           return true unless reason
 
           drop(name, "not run: Puppet is disabled (#{reason})")

@@ -67,6 +67,7 @@ module PuppetX
           end
           name, = Requests.due(state)
           return [:rerun, name] if name
+
           run = Requests.find_run(state)
           return [:await_run, run['pid']] if run && Requests.unanchored?(state)
 

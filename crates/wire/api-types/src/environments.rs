@@ -51,7 +51,8 @@ pub struct ApplicationItem {
     pub file: String,
     /// Line of the definition, counted from 1.
     pub line: u32,
-    /// Parameters by name, with the Puppet code of their defaults; null for one that must be given.
+    /// Parameters by name, with the Puppet code of their defaults; null for one that must be given. The code of a
+    /// default that could be a secret is replaced.
     #[schema(value_type = Object)]
     pub parameters: Map<String, Value>,
 }

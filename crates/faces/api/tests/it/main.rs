@@ -8,6 +8,7 @@
 mod actions;
 mod agents;
 mod answers;
+mod applications;
 mod audit;
 mod bodies;
 mod brokers;

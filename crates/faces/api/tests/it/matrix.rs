@@ -83,6 +83,8 @@ const SENSITIVE: &[(&str, &[i64])] = &[
     ("scheduled_update", &[]),
     ("scheduled_delete", &[]),
     ("jobs", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
+    ("applications", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
+    ("instances", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
     ("doctor", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
     (
         "code_webhook_queue",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use evaluator::{CodeReadError, manifest_error};
+use pcore::REDACTED;
 use syntax::ast::{Ast, DefinitionKind, Param};
 use syntax::{SourceText, SyntaxOptions};
 
@@ -17,7 +18,8 @@ pub struct ApplicationDefinition {
     /// Path of the manifest.
     pub file: String,
     pub line: u32,
-    /// Names of the parameters with the text of their defaults; `None` for one without a default.
+    /// Names of the parameters with the text of their defaults; `None` for one without a default. A default that
+    /// could be a secret is [`REDACTED`].
     pub parameters: Vec<(String, Option<String>)>,
 }
 
@@ -68,10 +70,18 @@ impl EnvironmentFiles {
 
 fn parameters(ast: &Ast, params: &[Param]) -> Vec<(String, Option<String>)> {
     let parameters = params.iter().map(|param| {
-        let default = param
-            .default
-            .map(|_| ast.source().slice(param.default_text));
+        let default = param.default.map(|_| default_text(ast, param));
         (ast.text(param.name).to_string(), default.map(str::to_owned))
     });
     parameters.collect()
+}
+
+/// The text of a default. The listing has no values, so a word that makes a value sensitive hides all of it.
+fn default_text<'a>(ast: &'a Ast, param: &Param) -> &'a str {
+    let default = ast.source().slice(param.default_text);
+    let names_sensitive = |text: &str| text.contains("Sensitive");
+    match names_sensitive(ast.source().slice(param.type_text)) || names_sensitive(default) {
+        true => REDACTED,
+        false => default,
+    }
 }

@@ -16,7 +16,9 @@ define web(Sensitive[String] $password, Integer $port) {
 }
 Web consumes Secret { }
 # a pair
-application pair(String $secret, $size = [1, 2]) {
+application pair(
+  String $secret, $size = [1, 2], Variant[Sensitive[String], String] $key = 'hunter3', $token = Sensitive('hunter4')
+) {
   db { 'd': password => Sensitive($secret), export => Secret['d'] }
   web { 'w': consume => Secret['d'] }
 }
@@ -127,7 +129,15 @@ async fn a_graph_is_compiled_once_for_each_version() {
         definition.parameters,
         [
             ("secret".to_owned(), None),
-            ("size".to_owned(), Some("[1, 2]".to_owned()))
+            ("size".to_owned(), Some("[1, 2]".to_owned())),
+            (
+                "key".to_owned(),
+                Some("Sensitive [value redacted]".to_owned())
+            ),
+            (
+                "token".to_owned(),
+                Some("Sensitive [value redacted]".to_owned())
+            ),
         ]
     );
 }

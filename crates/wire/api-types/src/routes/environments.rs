@@ -12,10 +12,10 @@ super::group! {
     CODE_ENVIRONMENT = Route::new(Get, "/orchestrator/v1/environments/{environment}",
         "code_environment", Policy::Authenticated, "One environment").reply::<Environment>(200);
     APPLICATIONS = Route::new(Get, "/orchestrator/v1/environments/{environment}/applications",
-        "applications", Policy::Authenticated, "The applications of an environment")
+        "applications", VIEW, "The applications of an environment")
         .reply::<ApplicationList>(200);
     INSTANCES = Route::new(Get, "/orchestrator/v1/environments/{environment}/instances",
-        "instances", Policy::Authenticated, "The instances of applications in an environment")
+        "instances", VIEW, "The instances of applications in an environment")
         .reply::<InstanceList>(200);
     USAGE = Route::new(Get, "/orchestrator/v1/usage", "usage", VIEW,
         "How many nodes ran something, by day").reply::<Usage>(200)

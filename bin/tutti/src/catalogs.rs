@@ -28,7 +28,7 @@ use crate::server_address::ServerAddresses;
 const PUPPET_VERSION: &str = "8.10.0";
 
 /// Starts the engine. It reads no code before the first request.
-pub(crate) fn start(
+pub(crate) async fn start(
     config: &Config,
     code: Arc<dyn CodeReader>,
     shipped_modules: PathBuf,
@@ -41,7 +41,11 @@ pub(crate) fn start(
     let defaults = CatalogSettings::default();
     let runtime = Handle::current();
     let seal = Arc::new(SealKey::open_or_create(&config.data_dir.join("seal.key"))?);
-    let capabilities = EmbeddedCapabilities::new(store.clone(), Arc::clone(&seal), runtime.clone());
+    let capabilities =
+        EmbeddedCapabilities::open(store.clone(), Arc::clone(&seal), runtime.clone());
+    let capabilities = capabilities
+        .await
+        .context("the capabilities of nodes cannot be read")?;
     let (exports, kept_exports): (Arc<dyn ExportedResources>, _) = match inventory.is_embedded() {
         true => {
             let kept = EmbeddedExports::new(store, seal, runtime.clone());

@@ -203,7 +203,8 @@ impl ServerEngines {
             &classifier,
             &inventory,
             store.clone(),
-        )?;
+        )
+        .await?;
         let sources = AgentCatalogSources {
             catalogs: catalogs.clone(),
             inventory: inventory.clone(),

@@ -38,9 +38,9 @@ const FIND: &str = produced_capabilities!(
     "WHERE environment = $1 AND capability_type = $2 AND title = $3 ORDER BY certname LIMIT $4"
 );
 
-const COUNT: &str = "SELECT COUNT(*) FROM produced_capabilities WHERE certname = $1";
+const PRODUCERS: &str = "SELECT DISTINCT certname FROM produced_capabilities";
 
-pub(crate) const STATEMENTS: &[&str] = &[PUT, DELETE_OF_NODE, FIND, COUNT];
+pub(crate) const STATEMENTS: &[&str] = &[PUT, DELETE_OF_NODE, FIND, PRODUCERS];
 
 /// Deletes the capabilities of a node.
 pub(crate) fn delete_statement(certname: &str) -> SqlStatement<'_> {
@@ -62,9 +62,9 @@ impl Store {
         self.execute_all(steps).await.map(drop)
     }
 
-    /// True if a node produces capabilities.
-    pub async fn has_produced_capabilities(&self, certname: &str) -> Result<bool, StoreError> {
-        Ok(self.count(COUNT, values![certname]).await? > 0)
+    /// Certnames of the nodes that produce capabilities: at most all nodes.
+    pub async fn capability_producers(&self) -> Result<Vec<String>, StoreError> {
+        self.query(PRODUCERS, Vec::new()).await
     }
 
     /// The capabilities of a type with a title, at most `limit`, ordered by their producers.

@@ -1,9 +1,11 @@
 //! Capabilities of applications in the database of this server: [`EmbeddedCapabilities`].
 //!
 //! Invariants: the capabilities of a node are those of the newest catalog that was given to it; their values
-//! are sealed in the database, and read only for a catalog that consumes them.
+//! are sealed in the database, and read only for a catalog that consumes them; a catalog without capabilities
+//! of a node that never had some costs no statement.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compiler::{
     CapabilitySearch, CapabilitySearchError, ProducedCapabilities, ProducedCapability,
@@ -28,6 +30,9 @@ pub struct EmbeddedCapabilities {
     seal: Arc<SealKey>,
     runtime: Handle,
     order: Arc<KeepOrder>,
+    /// Certnames of all nodes that have capabilities in the database, and of some that had: a node that was
+    /// deleted stays until its next catalog. One server process writes to a database.
+    producers: Arc<Mutex<HashSet<String>>>,
 }
 
 /// Capabilities that cannot be kept.
@@ -58,14 +63,22 @@ pub enum KeepCapabilitiesError {
 
 impl EmbeddedCapabilities {
     /// The capabilities in `store`, which is read in `runtime`. `seal` encrypts their values.
-    #[must_use]
-    pub fn new(store: Store, seal: Arc<SealKey>, runtime: Handle) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn open(
+        store: Store,
+        seal: Arc<SealKey>,
+        runtime: Handle,
+    ) -> Result<Self, StoreError> {
+        let producers = store.capability_producers().await?;
+        Ok(Self {
             store,
             seal,
             runtime,
             order: Arc::default(),
-        }
+            producers: Arc::new(Mutex::new(producers.into_iter().collect())),
+        })
     }
 
     /// Begins a catalog whose capabilities will be kept. Nothing may have been read for it yet.
@@ -96,12 +109,22 @@ impl EmbeddedCapabilities {
             return Ok(());
         };
         // most nodes produce nothing, and never did
-        let has_some = self.store.has_produced_capabilities(&certname);
-        if rows.is_empty() && !has_some.await.map_err(failure)? {
+        if rows.is_empty() && !self.producers().contains(&certname) {
             return Ok(());
         }
+        // first, because a write that fails may have been done
+        self.producers().insert(certname.clone());
         let put = self.store.put_produced_capabilities(&certname, &rows);
-        put.await.map_err(failure)
+        put.await.map_err(failure)?;
+        if rows.is_empty() {
+            self.producers().remove(&certname);
+        }
+        Ok(())
+    }
+
+    fn producers(&self) -> MutexGuard<'_, HashSet<String>> {
+        let producers = self.producers.lock();
+        producers.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn rows(

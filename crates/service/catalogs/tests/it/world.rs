@@ -51,12 +51,12 @@ pub(crate) fn code_id(digit: char) -> String {
 
 impl World {
     pub(crate) async fn new(settings: CatalogSettings) -> Self {
-        Self::of(|_, _| settings).await
+        Self::of(async |_, _| settings).await
     }
 
     /// An engine that keeps exported resources in its database.
     pub(crate) async fn keeping_exports() -> Self {
-        Self::of(|root, store| {
+        Self::of(async |root, store| {
             let seal = SealKey::open_or_create(&root.join("seal")).unwrap();
             let exports = EmbeddedExports::new(store.clone(), Arc::new(seal), Handle::current());
             CatalogSettings {
@@ -70,11 +70,12 @@ impl World {
 
     /// An engine that keeps capabilities and exported resources in its database.
     pub(crate) async fn keeping_capabilities() -> Self {
-        Self::of(|root, store| {
+        Self::of(async |root, store| {
             let seal = Arc::new(SealKey::open_or_create(&root.join("seal")).unwrap());
             let runtime = Handle::current();
             let capabilities =
-                EmbeddedCapabilities::new(store.clone(), Arc::clone(&seal), runtime.clone());
+                EmbeddedCapabilities::open(store.clone(), Arc::clone(&seal), runtime.clone());
+            let capabilities = capabilities.await.unwrap();
             let exports = EmbeddedExports::new(store.clone(), seal, runtime);
             CatalogSettings {
                 exports: Some(Arc::new(exports.clone())),
@@ -86,13 +87,13 @@ impl World {
         .await
     }
 
-    async fn of(settings: impl FnOnce(&Path, &Store) -> CatalogSettings) -> Self {
+    async fn of(settings: impl AsyncFnOnce(&Path, &Store) -> CatalogSettings) -> Self {
         let root = tempfile::tempdir().unwrap();
         let database = Database::empty().await.unwrap();
         let store = Store::open(&StoreConfig::new(database.url()))
             .await
             .unwrap();
-        let settings = settings(root.path(), &store);
+        let settings = settings(root.path(), &store).await;
         let known = ["n1", "n2"].map(str::to_owned);
         store.record_inventory_nodes(&known).await.unwrap();
         let classifier = Classifier::open(store).await.unwrap();

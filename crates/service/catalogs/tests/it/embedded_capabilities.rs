@@ -1,0 +1,124 @@
+//! Capabilities in the database of a server.
+
+use std::sync::Arc;
+
+use catalogs::{EmbeddedCapabilities, KeepCapabilitiesError};
+use compiler::{CapabilitySearch, ProducedCapabilities as _, ProducedCapability, StoredCapability};
+use pcore::{Hash, Value};
+use pki::seal::SealKey;
+use store::{Store, StoreConfig};
+use tempfile::TempDir;
+use testkit::engine::Database;
+use tokio::runtime::Handle;
+
+/// A database with the capabilities of nodes. The nodes `a` and `b` are known.
+struct Producers {
+    store: Store,
+    capabilities: EmbeddedCapabilities,
+    root: TempDir,
+    _database: Database,
+}
+
+impl Producers {
+    async fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let database = Database::empty().await.unwrap();
+        let config = StoreConfig::new(database.url());
+        let store = Store::open(&config).await.unwrap();
+        let known = ["a", "b"].map(str::to_owned);
+        store.record_inventory_nodes(&known).await.unwrap();
+        Self {
+            capabilities: open(&store, &root).await,
+            store,
+            root,
+            _database: database,
+        }
+    }
+
+    async fn keep(&self, node: &str, kept: &[ProducedCapability]) {
+        self.keep_of("production", node, kept).await.unwrap();
+    }
+
+    async fn keep_of(
+        &self,
+        environment: &str,
+        node: &str,
+        kept: &[ProducedCapability],
+    ) -> Result<(), KeepCapabilitiesError> {
+        let turn = self.capabilities.begin(node);
+        self.capabilities.keep(turn, environment, None, kept).await
+    }
+
+    async fn find(&self, title: &str) -> Vec<StoredCapability> {
+        find(&self.capabilities, title).await
+    }
+
+    async fn producers(&self, title: &str) -> Vec<String> {
+        let found = self.find(title).await.into_iter();
+        found.map(|it| it.certname).collect()
+    }
+}
+
+async fn open(store: &Store, root: &TempDir) -> EmbeddedCapabilities {
+    let seal = Arc::new(SealKey::open_or_create(&root.path().join("seal")).unwrap());
+    let opening = EmbeddedCapabilities::open(store.clone(), seal, Handle::current());
+    opening.await.unwrap()
+}
+
+/// Searches as a compilation does, on a thread of its own.
+async fn find(capabilities: &EmbeddedCapabilities, title: &str) -> Vec<StoredCapability> {
+    let (capabilities, title) = (capabilities.clone(), title.to_owned());
+    let searching = on_thread(move || {
+        capabilities.find(&CapabilitySearch {
+            environment: "production",
+            type_name: "Sql",
+            title: &title,
+            interrupt: None,
+        })
+    });
+    searching.await.unwrap()
+}
+
+/// Compilations run on threads that are not of the runtime.
+async fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let working = tokio::task::spawn_blocking(|| std::thread::spawn(work).join().unwrap());
+    working.await.unwrap()
+}
+
+fn sql(title: &str, host: Value) -> ProducedCapability {
+    let mut attributes = Hash::default();
+    attributes.insert("host", host);
+    ProducedCapability {
+        type_name: "Sql".into(),
+        title: title.into(),
+        attributes,
+    }
+}
+
+#[tokio::test]
+async fn nodes_that_never_produced_something_cost_no_statement() {
+    let site = Producers::new().await;
+    site.keep("a", &[sql("x", Value::from("h"))]).await;
+    site.store.close().await;
+    site.keep("b", &[]).await;
+    let error = site.keep_of("production", "a", &[]).await.unwrap_err();
+    assert!(
+        matches!(error, KeepCapabilitiesError::Store { .. }),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn producers_are_known_after_a_restart() {
+    let mut site = Producers::new().await;
+    site.keep("a", &[sql("x", Value::from("h"))]).await;
+    site.keep("b", &[sql("x", Value::from("h"))]).await;
+    site.capabilities = open(&site.store, &site.root).await;
+    assert_eq!(site.producers("x").await, ["a", "b"]);
+    site.keep("a", &[]).await;
+    assert_eq!(site.producers("x").await, ["b"]);
+    // and then again
+    site.keep("a", &[sql("x", Value::from("h"))]).await;
+    site.keep("a", &[]).await;
+    assert_eq!(site.producers("x").await, ["b"]);
+}

@@ -145,11 +145,11 @@ impl AgentCatalogs {
         &self,
         request: &AgentCatalogRequest,
         current: &CurrentCatalog,
-        turn: Option<KeptCatalog>,
+        turn: KeptCatalog,
     ) -> Result<(), AgentCatalogError> {
         let CurrentCatalog { kept, newest } = current;
         let (certname, now) = (&request.agent.certname, now_ms());
-        if let (Some(exported), Some(turn), false) = (&newest.exported, turn, kept.is_given()) {
+        if let (Some(exported), false) = (&newest.exported, kept.is_given()) {
             let (catalogs, code_id) = (&self.inner.catalogs, Some(kept.code_id.clone()));
             let exported = Arc::clone(exported);
             let keeping = catalogs.keep_exported(turn, &kept.environment, code_id, exported);

@@ -27,8 +27,9 @@ use crate::{AgentCatalogError, ChecksumType, CompressedCatalog};
 /// Purpose of a compilation.
 #[derive(Debug)]
 pub(crate) enum CompilePurpose {
-    /// A node gets the catalog; its exported resources are kept with `kept`, or by a PuppetDB.
-    Request { kept: Option<KeptCatalog> },
+    /// A node gets the catalog; its capabilities and exported resources are kept with `kept`, or the latter by a
+    /// PuppetDB.
+    Request { kept: KeptCatalog },
     /// The node may request it later. `newest` is the position of the node's newest catalog.
     Ahead { newest: i64 },
 }
@@ -45,7 +46,7 @@ impl AgentCatalogs {
         let (caller, priority, kept, ahead) = match purpose {
             CompilePurpose::Request { kept } => {
                 let caller = node.certname().to_string();
-                (caller, CompilePriority::Foreground, kept, None)
+                (caller, CompilePriority::Foreground, Some(kept), None)
             }
             CompilePurpose::Ahead { newest } => {
                 let caller = AHEAD_CALLER.to_owned();
@@ -60,14 +61,7 @@ impl AgentCatalogs {
         let writes_exports = ahead.is_some() && catalogs.keeps_exports();
         let write = document_writer(version, request.form, writes_exports);
         let compiling = catalogs.compile_node(node, Arc::clone(&opened), &origin, kept, write);
-        let mut compiled = compiling.await?;
-        if let Some(capabilities) = compiled.capabilities.take()
-            && ahead.is_none()
-        {
-            let code_id = opened.code_id.clone();
-            let keeping = catalogs.keep_capabilities(capabilities, &opened.environment, code_id);
-            keeping.await?;
-        }
+        let compiled = compiling.await?;
         let volatile = compiled.reads.volatile;
         let took = compiled.took;
         let body = self.keep(request, node, &opened, (compiled, causes, ahead))?;

@@ -22,8 +22,8 @@ pub use embedded_capabilities::{EmbeddedCapabilities, KeepCapabilitiesError};
 pub use engine::{
     CatalogCompiler, CatalogError, CatalogNode, CatalogRequest, CatalogSettings, Catalogs,
     ChosenCompiler, CodeImpactRequest, CompileCaller, CompileOrigin, CompilePriority,
-    CompileQueueFull, CompiledNode, CompilerChoices, ImpactVersion, KeptCatalog, NodeCapabilities,
-    NodeImpact, NodeInputs, NodeMessage, OpenEnvironment, QueryChange, WrittenCatalog,
+    CompileQueueFull, CompiledNode, CompilerChoices, ImpactVersion, KeptCatalog, NodeImpact,
+    NodeInputs, NodeMessage, OpenEnvironment, QueryChange, WrittenCatalog,
 };
 pub use environment::{
     ApplicationDefinition, CompilerOptions, ConfigVersion, ConfigVersionError, EnvironmentFiles,

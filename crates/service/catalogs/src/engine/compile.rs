@@ -12,6 +12,7 @@ use compiler::{
 use environments::EnvironmentName;
 use evaluator::LogLevel;
 use pcore::Value;
+use pcp::Certname;
 use serde_json::Value as Json;
 
 use super::compiler_choice::ChosenCompiler;
@@ -20,8 +21,9 @@ use super::error::CatalogError;
 use super::node_data::CatalogNode;
 use super::queue::CompileOrigin;
 use super::slots::{CompileSlot, CompileSlots};
-use super::{CatalogRequest, Catalogs};
+use super::{CatalogRequest, CatalogSettings, Catalogs};
 use crate::defaults::QUEUE_TIME_MAX;
+use crate::embedded_capabilities::EmbeddedCapabilities;
 use crate::exports::{EmbeddedExports, KeepTurn};
 use crate::shadow::CatalogQuestion;
 
@@ -54,20 +56,10 @@ pub struct WrittenCatalog<T> {
     /// Messages of the manifests and of the compiler.
     pub logs: Vec<CompileLog>,
     pub ruby_calls: RubyCalls,
-    /// Capabilities that the node produces, to be kept when it gets the catalog; `None` if there is no store
-    /// of them.
-    pub capabilities: Option<NodeCapabilities>,
     /// Time in the queue.
     pub waited: Duration,
     /// Time of the compilation, with the time to write the document.
     pub took: Duration,
-}
-
-/// The capabilities of a catalog, with its place among those of the node.
-#[derive(Debug)]
-pub struct NodeCapabilities {
-    turn: KeepTurn,
-    produced: Vec<ProducedCapability>,
 }
 
 /// A message of a compilation.
@@ -80,11 +72,36 @@ pub struct NodeMessage {
     pub place: String,
 }
 
-/// The place of a catalog among those of its node, whose exported resources are kept.
+/// The place of a catalog that its node gets among those of the node.
 #[derive(Debug)]
 pub struct KeptCatalog {
-    pub(super) exports: EmbeddedExports,
-    pub(super) turn: KeepTurn,
+    /// `None` if a PuppetDB has the exported resources of all nodes.
+    exports: Option<(EmbeddedExports, KeepTurn)>,
+    /// `None` if there is no store of capabilities.
+    capabilities: Option<(EmbeddedCapabilities, KeepTurn)>,
+}
+
+impl KeptCatalog {
+    /// Begins a catalog, for which nothing has been read yet.
+    pub(super) fn begin(settings: &CatalogSettings, certname: &Certname) -> Self {
+        let exports = settings.kept_exports.clone();
+        let capabilities = settings.capabilities.clone();
+        Self {
+            exports: exports.map(|store| {
+                let turn = store.begin(certname.as_str());
+                (store, turn)
+            }),
+            capabilities: capabilities.map(|store| {
+                let turn = store.begin(certname.as_str());
+                (store, turn)
+            }),
+        }
+    }
+
+    /// True if the exported resources are kept here.
+    pub(super) fn keeps_exports(&self) -> bool {
+        self.exports.is_some()
+    }
 }
 
 /// Interrupts a compilation whose request ended.
@@ -97,7 +114,7 @@ impl Drop for InterruptOnDrop {
 }
 
 impl Catalogs {
-    /// Compiles a node here, and keeps its exported resources with `kept`.
+    /// Compiles a node here, and keeps its exported resources and capabilities with `kept`.
     pub(super) async fn compile_native(
         &self,
         node: &CatalogNode,
@@ -108,14 +125,7 @@ impl Catalogs {
     ) -> Result<CompiledNode, CatalogError> {
         let (environment, code_id) = (opened.environment.clone(), opened.code_id.clone());
         let write = |document: &mut CatalogDocument| document.to_json(DocumentForm::Rich);
-        let is_given = kept.is_some();
-        let mut compiled = self.compile_node(node, opened, origin, kept, write).await?;
-        if let Some(capabilities) = compiled.capabilities.take()
-            && is_given
-        {
-            self.keep_capabilities(capabilities, &environment, code_id.clone())
-                .await?;
-        }
+        let compiled = self.compile_node(node, opened, origin, kept, write).await?;
         Ok(CompiledNode {
             environment,
             code_id,
@@ -129,10 +139,10 @@ impl Catalogs {
     }
 
     /// Compiles a node in an open environment, writes the catalog with `write`, and keeps its exported
-    /// resources with `kept`, if any.
+    /// resources and capabilities with `kept`; `None` if no agent gets the catalog now.
     ///
     /// # Errors
-    /// As [`compile_in`](Self::compile_in), or the exported resources cannot be kept.
+    /// As [`compile_in`](Self::compile_in), or the exported resources or the capabilities cannot be kept.
     pub async fn compile_node<T: Send + 'static>(
         &self,
         node: &CatalogNode,
@@ -142,10 +152,8 @@ impl Catalogs {
         write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
     ) -> Result<WrittenCatalog<T>, CatalogError> {
         let request = self.node_request(node, &opened);
-        let capabilities = self.inner.settings.capabilities.as_ref();
-        let capabilities_turn = capabilities.map(|it| it.begin(&request.certname));
         let (environment, code_id) = (opened.environment.clone(), opened.code_id.clone());
-        let are_kept = kept.is_some();
+        let are_kept = kept.as_ref().is_some_and(KeptCatalog::keeps_exports);
         let write = move |document: &mut CatalogDocument| {
             let exported = match are_kept {
                 true => document.exported_resources(DocumentForm::Texts)?,
@@ -156,9 +164,15 @@ impl Catalogs {
         let compiling = self.compile_with(opened, request, (origin, node.facts_bytes), write);
         let compiled = Box::pin(compiling).await?;
         let (catalog, exported) = compiled.catalog;
-        if let Some(kept) = kept {
-            let keeping = self.keep_exported(kept, &environment, code_id, exported.into());
+        if let Some(mut kept) = kept {
+            let capabilities = kept.capabilities.take();
+            let keeping = self.keep_exported(kept, &environment, code_id.clone(), exported.into());
             keeping.await?;
+            if let Some(capabilities) = capabilities {
+                let produced = compiled.capabilities;
+                let keeping = self.keep_capabilities(capabilities, &environment, code_id, produced);
+                keeping.await?;
+            }
         }
         Ok(WrittenCatalog {
             catalog,
@@ -166,10 +180,6 @@ impl Catalogs {
             reads: compiled.reads,
             logs: compiled.logs,
             ruby_calls: compiled.ruby_calls,
-            capabilities: capabilities_turn.map(|turn| NodeCapabilities {
-                turn,
-                produced: compiled.capabilities,
-            }),
             waited: compiled.waited,
             took: compiled.took,
         })
@@ -177,19 +187,13 @@ impl Catalogs {
 
     /// Keeps the capabilities of a catalog that its node gets, in a task that the end of the request does not
     /// end.
-    ///
-    /// # Errors
-    /// The capabilities exceed a limit or cannot be stored.
-    pub async fn keep_capabilities(
+    async fn keep_capabilities(
         &self,
-        capabilities: NodeCapabilities,
+        (store, turn): (EmbeddedCapabilities, KeepTurn),
         environment: &EnvironmentName,
         code_id: Option<String>,
+        produced: Vec<ProducedCapability>,
     ) -> Result<(), CatalogError> {
-        let Some(store) = self.inner.settings.capabilities.clone() else {
-            return Ok(());
-        };
-        let NodeCapabilities { turn, produced } = capabilities;
         let certname = turn.certname().to_owned();
         let environment = environment.to_string();
         let keeping = self.inner.compilations.spawn(async move {
@@ -205,7 +209,7 @@ impl Catalogs {
 
     /// Keeps the exported resources of a catalog, as
     /// [`exported_resources`](CatalogDocument::exported_resources) has them in plain form, in a task that the
-    /// end of the request does not end.
+    /// end of the request does not end. Does nothing if a PuppetDB has those of all nodes.
     ///
     /// # Errors
     /// The resources exceed a limit or cannot be stored, or the node was deleted.
@@ -216,10 +220,12 @@ impl Catalogs {
         code_id: Option<String>,
         exported: Arc<[Json]>,
     ) -> Result<(), CatalogError> {
-        let certname = kept.turn.certname().to_owned();
+        let Some((exports, turn)) = kept.exports else {
+            return Ok(());
+        };
+        let certname = turn.certname().to_owned();
         let environment = environment.to_string();
         let keeping = self.inner.compilations.spawn(async move {
-            let KeptCatalog { exports, turn } = kept;
             let keeping = exports.keep_exports(turn, &environment, code_id.as_deref(), &exported);
             keeping.await
         });
@@ -254,8 +260,6 @@ impl Catalogs {
             reads: compiled.reads,
             logs: compiled.logs,
             ruby_calls: compiled.ruby_calls,
-            // a block has no components
-            capabilities: None,
             waited: compiled.waited,
             took: compiled.took,
         })

@@ -53,7 +53,7 @@ use crate::environment::{CompilerOptions, EnvironmentOnDisk, OutsideFiles, modul
 use crate::exports::EmbeddedExports;
 use crate::shadow::PuppetserverCatalogs;
 
-pub use self::compile::{CompiledNode, KeptCatalog, NodeCapabilities, NodeMessage, WrittenCatalog};
+pub use self::compile::{CompiledNode, KeptCatalog, NodeMessage, WrittenCatalog};
 pub use self::compiler_choice::{CatalogCompiler, ChosenCompiler, CompilerChoices};
 pub use self::environment_cache::OpenEnvironment;
 pub use self::error::CatalogError;
@@ -233,7 +233,8 @@ impl Catalogs {
             CatalogCompiler::Native => {
                 let code_id = request.code_id.as_deref();
                 let opened = self.environment(&environment, code_id).await?;
-                check_kept_catalog(&request, &node, kept.is_some())?;
+                let has_store = kept.as_ref().is_some_and(KeptCatalog::keeps_exports);
+                check_kept_catalog(&request, &node, has_store)?;
                 let node = node.without_reported_facts();
                 let compiling = self.compile_native(&node, opened, &request.origin, chosen, kept);
                 Box::pin(compiling).await
@@ -259,22 +260,18 @@ impl Catalogs {
         node.environment_or_default()
     }
 
-    /// The place of the catalog among those of its node; `None` if its exported resources are not to be
-    /// kept, or not here.
+    /// The place of the catalog among those of its node; `None` if its exported resources and capabilities are
+    /// not to be kept.
     fn begin_keeping(&self, request: &CatalogRequest) -> Option<KeptCatalog> {
-        match request.keep_exports {
-            true => self.begin_catalog(&request.certname),
-            false => None,
-        }
+        let begin = || self.begin_catalog(&request.certname);
+        request.keep_exports.then(begin)
     }
 
-    /// The place of a catalog among those of its node, for its exported resources; to be taken before
-    /// anything is read for it. `None` if a PuppetDB has the exported resources of all nodes.
+    /// The place of a catalog that its node gets among those of the node, for its exported resources and
+    /// capabilities; to be taken before anything is read for it.
     #[must_use]
-    pub fn begin_catalog(&self, certname: &Certname) -> Option<KeptCatalog> {
-        let exports = self.inner.settings.kept_exports.clone()?;
-        let turn = exports.begin(certname.as_str());
-        Some(KeptCatalog { exports, turn })
+    pub fn begin_catalog(&self, certname: &Certname) -> KeptCatalog {
+        KeptCatalog::begin(&self.inner.settings, certname)
     }
 
     /// True if the exported resources of catalogs are kept here, and not by a PuppetDB.

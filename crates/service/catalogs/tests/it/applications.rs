@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use catalogs::{ApplicationDefinition, CatalogError, CatalogRequest};
+use classifier::NodeFacts;
+use compiler::{CatalogDocument, DocumentForm};
 use serde_json::json;
 
 use crate::world::{World, code_id, notices, request};
@@ -140,4 +142,27 @@ async fn a_graph_is_compiled_once_for_each_version() {
             ),
         ]
     );
+}
+
+#[tokio::test]
+async fn a_catalog_that_was_begun_first_produces_nothing_after_a_later_one() {
+    let world = World::keeping_capabilities().await;
+    deploy(&world, 'a', &SITE.replace("hunter2", "old"));
+    deploy(&world, 'b', &SITE.replace("hunter2", "new"));
+    let certname = "n1".parse().unwrap();
+    let [older, newer] = [(); 2].map(|()| world.catalogs.begin_catalog(&certname));
+    for (version, kept) in [('b', newer), ('a', older)] {
+        let facts = NodeFacts::without_facts(certname.clone());
+        let node = world.catalogs.classify_node(facts).unwrap();
+        let (environment, code_id) = ("production".parse().unwrap(), code_id(version));
+        let opening = world.catalogs.environment(&environment, Some(&code_id));
+        let opened = opening.await.unwrap();
+        let origin = request("n1").origin;
+        let write = |document: &mut CatalogDocument| document.to_json(DocumentForm::Rich);
+        let catalogs = &world.catalogs;
+        let compiling = catalogs.compile_node(&node, opened, &origin, Some(kept), write);
+        compiling.await.unwrap();
+    }
+    let consumer = world.compile("n2").await.unwrap();
+    assert_eq!(notices(&consumer), [("web 5".to_owned(), json!("new"))]);
 }

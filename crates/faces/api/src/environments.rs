@@ -78,12 +78,12 @@ pub(crate) async fn applications(
         Ok(found) => found,
         Err(error) => return Err(catalogs::catalog_failure(&api, error).await),
     };
-    let items = found.into_iter().map(|application| {
-        let parameters = application.parameters.into_iter();
+    let items = found.iter().map(|application| {
+        let parameters = application.parameters.iter().cloned();
         ApplicationItem {
-            name: application.name,
+            name: application.name.clone(),
             kind: "application".to_owned(),
-            file: application.file,
+            file: application.file.clone(),
             line: application.line,
             parameters: parameters
                 .map(|(name, default)| (name, default.map_or(Value::Null, Value::String)))

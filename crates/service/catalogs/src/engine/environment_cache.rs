@@ -10,7 +10,7 @@ use compiler::{ApplicationGraph, CompilerEnvironment};
 use environments::EnvironmentName;
 use tokio::sync::OnceCell;
 
-use crate::environment::{EnvironmentListing, OutsideFiles};
+use crate::environment::{ApplicationDefinition, EnvironmentListing, OutsideFiles};
 
 /// An open environment. Its version's directory is in use as long as this exists.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub struct OpenEnvironment {
     pub(super) classes: OnceCell<Arc<EnvironmentListing>>,
     /// The transports of the modules, once they were requested.
     pub(super) transports: OnceCell<Arc<EnvironmentListing>>,
+    /// The applications of the manifests, once they were requested.
+    pub(super) applications: OnceCell<Arc<[ApplicationDefinition]>>,
     /// The graph of the applications, once it was requested.
     pub(super) graph: OnceCell<Arc<ApplicationGraph>>,
 }
@@ -135,6 +137,7 @@ mod tests {
             outside_files: Arc::default(),
             classes: OnceCell::new(),
             transports: OnceCell::new(),
+            applications: OnceCell::new(),
             graph: OnceCell::new(),
         }
     }

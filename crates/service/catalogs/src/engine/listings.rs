@@ -1,4 +1,4 @@
-//! The classes and transports of environments, read once for each version.
+//! The classes, transports and applications of environments, read once for each version.
 
 use std::sync::Arc;
 
@@ -43,31 +43,27 @@ impl Catalogs {
     }
 
     /// The applications that the manifests of the live version define. Other manifests are not evaluated, so
-    /// they may have errors.
+    /// they may have errors. They are read as the classes are.
     ///
     /// # Errors
     /// The environment does not exist, or its manifests cannot be found.
     pub async fn applications(
         &self,
         environment: &EnvironmentName,
-    ) -> Result<Vec<ApplicationDefinition>, CatalogError> {
+    ) -> Result<Arc<[ApplicationDefinition]>, CatalogError> {
         let opened = self.environment(environment, None).await?;
         if !opened.compiler.has_applications() {
-            return Ok(Vec::new());
+            return Ok(Arc::default());
         }
-        let inner = Arc::clone(&self.inner);
-        let reading = tokio::task::spawn_blocking(move || {
-            let files = inner.files_of(&opened)?;
-            let found = files.applications();
-            found.map_err(|source| CatalogError::Listing {
-                environment: opened.environment.clone(),
-                source: EnvironmentListingError::Manifests(source),
-            })
+        let found = opened.applications.get_or_try_init(|| async {
+            let (inner, on_thread) = (Arc::clone(&self.inner), Arc::clone(&opened));
+            let reading = tokio::task::spawn_blocking(move || inner.read_applications(&on_thread));
+            match reading.await {
+                Ok(found) => found.map(Arc::from),
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            }
         });
-        match reading.await {
-            Ok(found) => found,
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
-        }
+        found.await.cloned()
     }
 
     async fn listing(
@@ -98,6 +94,17 @@ impl CatalogsInner {
         read(&files).map_err(|source| CatalogError::Listing {
             environment: opened.environment.clone(),
             source,
+        })
+    }
+
+    fn read_applications(
+        &self,
+        opened: &OpenEnvironment,
+    ) -> Result<Vec<ApplicationDefinition>, CatalogError> {
+        let found = self.files_of(opened)?.applications();
+        found.map_err(|source| CatalogError::Listing {
+            environment: opened.environment.clone(),
+            source: EnvironmentListingError::Manifests(source),
         })
     }
 

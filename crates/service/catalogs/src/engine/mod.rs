@@ -525,6 +525,7 @@ impl CatalogsInner {
             outside_files,
             classes: OnceCell::new(),
             transports: OnceCell::new(),
+            applications: OnceCell::new(),
             graph: OnceCell::new(),
             compiler: on_disk.into_compiler(options),
         })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use catalogs::{ApplicationDefinition, CatalogError, CatalogRequest};
+use catalogs::{CatalogError, CatalogRequest};
 use classifier::NodeFacts;
 use compiler::{CatalogDocument, DocumentForm};
 use serde_json::json;
@@ -82,7 +82,8 @@ async fn without_the_setting_the_words_are_names() {
         .catalogs
         .application_graph(&environment, None, &origin);
     assert!(graph.await.unwrap().applications.is_empty());
-    assert_eq!(world.catalogs.applications(&environment).await.unwrap(), []);
+    let found = world.catalogs.applications(&environment).await.unwrap();
+    assert!(found.is_empty(), "{found:?}");
 }
 
 #[tokio::test]
@@ -120,11 +121,18 @@ async fn a_graph_is_compiled_once_for_each_version() {
     assert_eq!(old.applications.len(), 1);
     let error = graph(Some("urn:puppet:code-id:1:f;production")).await;
     assert!(matches!(error, Err(CatalogError::Code(_))));
+}
 
-    let [definition]: [ApplicationDefinition; 1] = {
-        deploy(&world, 'c', SITE);
-        let found = world.catalogs.applications(&environment).await.unwrap();
-        found.try_into().unwrap()
+#[tokio::test]
+async fn applications_are_listed_once_for_each_version() {
+    let world = World::keeping_capabilities().await;
+    deploy(&world, 'a', SITE);
+    let environment = "production".parse().unwrap();
+    let found = world.catalogs.applications(&environment).await.unwrap();
+    let again = world.catalogs.applications(&environment).await.unwrap();
+    assert!(Arc::ptr_eq(&found, &again));
+    let [definition] = &*found else {
+        panic!("{found:?}")
     };
     assert_eq!((definition.name.as_str(), definition.line), ("pair", 10));
     assert_eq!(

@@ -35,7 +35,8 @@ const PUT: &str = concat!(
 );
 const DELETE_OF_NODE: &str = "DELETE FROM produced_capabilities WHERE certname = $1";
 const FIND: &str = produced_capabilities!(
-    "WHERE environment = $1 AND capability_type = $2 AND title = $3 ORDER BY certname LIMIT $4"
+    "WHERE environment = $1 AND capability_type = $2 AND title = $3 \
+     ORDER BY CASE WHEN code_id = $4 THEN 0 ELSE 1 END, certname LIMIT $5"
 );
 
 const PRODUCERS: &str = "SELECT DISTINCT certname FROM produced_capabilities";
@@ -67,15 +68,17 @@ impl Store {
         self.query(PRODUCERS, Vec::new()).await
     }
 
-    /// The capabilities of a type with a title, at most `limit`, ordered by their producers.
+    /// The capabilities of a type with a title, at most `limit`: those of the version `code_id` first, then by
+    /// their producers.
     pub async fn produced_capabilities(
         &self,
         environment: &str,
         capability_type: &str,
         title: &str,
+        code_id: Option<&str>,
         limit: u64,
     ) -> Result<Vec<ProducedCapabilityRow>, StoreError> {
-        self.query(FIND, values![environment, capability_type, title, limit])
-            .await
+        let values = values![environment, capability_type, title, code_id, limit];
+        self.query(FIND, values).await
     }
 }

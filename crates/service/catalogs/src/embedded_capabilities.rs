@@ -35,6 +35,14 @@ pub struct EmbeddedCapabilities {
     producers: Arc<Mutex<HashSet<String>>>,
 }
 
+/// The capabilities of all nodes for a compilation. Producers of its code version come first, so that the limit
+/// cuts off others.
+#[derive(Debug)]
+pub struct CapabilitiesOfCode {
+    capabilities: EmbeddedCapabilities,
+    code_id: Option<String>,
+}
+
 /// Capabilities that cannot be kept.
 #[derive(Debug, thiserror::Error)]
 pub enum KeepCapabilitiesError {
@@ -164,14 +172,29 @@ impl EmbeddedCapabilities {
         }
     }
 
-    fn stored(&self, search: &CapabilitySearch<'_>) -> Result<Vec<StoredCapability>, String> {
+    /// The capabilities as a compilation of the version `code_id` finds them.
+    #[must_use]
+    pub fn of_code(self, code_id: Option<&str>) -> CapabilitiesOfCode {
+        CapabilitiesOfCode {
+            capabilities: self,
+            code_id: code_id.map(str::to_owned),
+        }
+    }
+
+    fn stored(
+        &self,
+        search: &CapabilitySearch<'_>,
+        code_id: Option<String>,
+    ) -> Result<Vec<StoredCapability>, String> {
         let store = self.store.clone();
         let environment = search.environment.to_owned();
         let (type_name, title) = (search.type_name.to_owned(), search.title.to_owned());
         let rows = wait_for(&self.runtime, search.interrupt, async move {
             let limit = CAPABILITY_PRODUCERS_MAX;
-            let rows = store.produced_capabilities(&environment, &type_name, &title, limit);
-            rows.await
+            let code_id = code_id.as_deref();
+            store
+                .produced_capabilities(&environment, &type_name, &title, code_id, limit)
+                .await
         });
         let rows = rows.map_err(|end| end.to_string())?;
         let rows = rows.map_err(|error| error.to_string())?;
@@ -203,12 +226,13 @@ impl EmbeddedCapabilities {
     }
 }
 
-impl ProducedCapabilities for EmbeddedCapabilities {
+impl ProducedCapabilities for CapabilitiesOfCode {
     fn find(
         &self,
         search: &CapabilitySearch<'_>,
     ) -> Result<Vec<StoredCapability>, CapabilitySearchError> {
-        self.stored(search).map_err(|cause| {
+        let found = self.capabilities.stored(search, self.code_id.clone());
+        found.map_err(|cause| {
             CapabilitySearchError(format!(
                 "Could not retrieve capabilities from the database of this server: {cause}"
             ))

@@ -18,7 +18,7 @@ mod ruby;
 mod shadow;
 
 pub use comparison::{CatalogDifference, ResourceDifference, compare_catalogs};
-pub use embedded_capabilities::{EmbeddedCapabilities, KeepCapabilitiesError};
+pub use embedded_capabilities::{CapabilitiesOfCode, EmbeddedCapabilities, KeepCapabilitiesError};
 pub use engine::{
     CatalogCompiler, CatalogError, CatalogNode, CatalogRequest, CatalogSettings, Catalogs,
     ChosenCompiler, CodeImpactRequest, CompileCaller, CompileOrigin, CompilePriority,

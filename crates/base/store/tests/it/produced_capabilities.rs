@@ -22,7 +22,7 @@ fn capability(environment: &str, title: &str, certname: &str) -> ProducedCapabil
 }
 
 async fn find(store: &Store, environment: &str, title: &str) -> Vec<ProducedCapabilityRow> {
-    let found = store.produced_capabilities(environment, "Sql", title, 10);
+    let found = store.produced_capabilities(environment, "Sql", title, None, 10);
     found.await.unwrap()
 }
 
@@ -68,11 +68,27 @@ async fn a_capability_is_found_by_environment_type_and_title(bench: Bench) {
     let mut all = store.capability_producers().await.unwrap();
     all.sort();
     assert_eq!(all, ["a", "b"]);
-    let one = store.produced_capabilities("production", "Sql", "x", 1);
+    let of_code = ProducedCapabilityRow {
+        code_id: Some("c1".to_owned()),
+        ..capability("production", "x", "c")
+    };
+    store
+        .put_produced_capabilities("c", &[of_code])
+        .await
+        .unwrap();
+    for (code_id, limit, expected) in [
+        (Some("c1"), 2, &["c", "a"][..]),
+        (Some("c2"), 1, &["a"]),
+        (None, 3, &["a", "b", "c"]),
+    ] {
+        let found = store.produced_capabilities("production", "Sql", "x", code_id, limit);
+        assert_eq!(producers(found.await.unwrap()), expected, "{code_id:?}");
+    }
+    let one = store.produced_capabilities("production", "Sql", "x", None, 1);
     assert_eq!(producers(one.await.unwrap()), ["a"]);
     assert_eq!(find(store, "production", "X").await, []);
     assert_eq!(find(store, "staging", "x").await, []);
-    let other = store.produced_capabilities("production", "sql", "x", 10);
+    let other = store.produced_capabilities("production", "sql", "x", None, 10);
     assert_eq!(other.await.unwrap(), []);
 }
 

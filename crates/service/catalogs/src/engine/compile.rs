@@ -396,6 +396,7 @@ impl Catalogs {
                 .capabilities
                 .clone()
                 .filter(|_| is_node)
+                .map(|it| it.of_code(opened.code_id.as_deref()))
                 .map(|it| Arc::new(it) as Arc<dyn ProducedCapabilities>),
             puppetdb_queries: settings.puppetdb_queries.clone().filter(|_| is_node),
             catalog_uuid: uuid::Uuid::new_v4().to_string(),

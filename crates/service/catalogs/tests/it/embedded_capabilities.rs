@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use catalogs::defaults::CAPABILITY_PRODUCERS_MAX;
 use catalogs::{EmbeddedCapabilities, KeepCapabilitiesError};
 use compiler::{CapabilitySearch, ProducedCapabilities as _, ProducedCapability, StoredCapability};
 use pcore::{Hash, Value};
@@ -49,12 +50,23 @@ impl Producers {
         self.capabilities.keep(turn, environment, None, kept).await
     }
 
-    async fn find(&self, title: &str) -> Vec<StoredCapability> {
-        find(&self.capabilities, title).await
+    /// What a compilation of a version finds, on a thread of its own.
+    async fn find_of(&self, code_id: Option<&str>, title: &str) -> Vec<StoredCapability> {
+        let capabilities = self.capabilities.clone().of_code(code_id);
+        let title = title.to_owned();
+        let searching = on_thread(move || {
+            capabilities.find(&CapabilitySearch {
+                environment: "production",
+                type_name: "Sql",
+                title: &title,
+                interrupt: None,
+            })
+        });
+        searching.await.unwrap()
     }
 
     async fn producers(&self, title: &str) -> Vec<String> {
-        let found = self.find(title).await.into_iter();
+        let found = self.find_of(None, title).await.into_iter();
         found.map(|it| it.certname).collect()
     }
 }
@@ -63,20 +75,6 @@ async fn open(store: &Store, root: &TempDir) -> EmbeddedCapabilities {
     let seal = Arc::new(SealKey::open_or_create(&root.path().join("seal")).unwrap());
     let opening = EmbeddedCapabilities::open(store.clone(), seal, Handle::current());
     opening.await.unwrap()
-}
-
-/// Searches as a compilation does, on a thread of its own.
-async fn find(capabilities: &EmbeddedCapabilities, title: &str) -> Vec<StoredCapability> {
-    let (capabilities, title) = (capabilities.clone(), title.to_owned());
-    let searching = on_thread(move || {
-        capabilities.find(&CapabilitySearch {
-            environment: "production",
-            type_name: "Sql",
-            title: &title,
-            interrupt: None,
-        })
-    });
-    searching.await.unwrap()
 }
 
 /// Compilations run on threads that are not of the runtime.
@@ -121,4 +119,23 @@ async fn producers_are_known_after_a_restart() {
     site.keep("a", &[sql("x", Value::from("h"))]).await;
     site.keep("a", &[]).await;
     assert_eq!(site.producers("x").await, ["b"]);
+}
+
+#[tokio::test]
+async fn producers_of_other_versions_do_not_cut_off_the_right_one() {
+    let site = Producers::new().await;
+    for number in 0..CAPABILITY_PRODUCERS_MAX {
+        let node = format!("a{number}");
+        site.keep(&node, &[sql("x", Value::from("old"))]).await;
+    }
+    let turn = site.capabilities.begin("b");
+    let produced = [sql("x", Value::from("new"))];
+    let keeping = site
+        .capabilities
+        .keep(turn, "production", Some("c2"), &produced);
+    keeping.await.unwrap();
+    let found = site.find_of(Some("c2"), "x").await;
+    assert_eq!(found.len() as u64, CAPABILITY_PRODUCERS_MAX);
+    assert_eq!(found[0].certname, "b");
+    assert_eq!(found[1].certname, "a0");
 }

@@ -41,12 +41,13 @@ pub(crate) async fn start(
     let defaults = CatalogSettings::default();
     let runtime = Handle::current();
     let seal = Arc::new(SealKey::open_or_create(&config.data_dir.join("seal.key"))?);
-    let capabilities =
-        EmbeddedCapabilities::open(store.clone(), Arc::clone(&seal), runtime.clone());
+    let is_embedded = inventory.is_embedded();
+    let (of_store, of_seal) = (store.clone(), Arc::clone(&seal));
+    let capabilities = EmbeddedCapabilities::open(of_store, of_seal, runtime.clone(), is_embedded);
     let capabilities = capabilities
         .await
         .context("the capabilities of nodes cannot be read")?;
-    let (exports, kept_exports): (Arc<dyn ExportedResources>, _) = match inventory.is_embedded() {
+    let (exports, kept_exports): (Arc<dyn ExportedResources>, _) = match is_embedded {
         true => {
             let kept = EmbeddedExports::new(store, seal, runtime.clone());
             (Arc::new(kept.clone()), Some(kept))

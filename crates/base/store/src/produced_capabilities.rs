@@ -41,7 +41,10 @@ const FIND: &str = produced_capabilities!(
 
 const PRODUCERS: &str = "SELECT DISTINCT certname FROM produced_capabilities";
 
-pub(crate) const STATEMENTS: &[&str] = &[PUT, DELETE_OF_NODE, FIND, PRODUCERS];
+const DELETE_OF_UNKNOWN: &str = "DELETE FROM produced_capabilities WHERE certname = $1 \
+     AND NOT EXISTS (SELECT 1 FROM inventory_nodes WHERE certname = $1)";
+
+pub(crate) const STATEMENTS: &[&str] = &[PUT, DELETE_OF_NODE, FIND, PRODUCERS, DELETE_OF_UNKNOWN];
 
 /// Deletes the capabilities of a node.
 pub(crate) fn delete_statement(certname: &str) -> SqlStatement<'_> {
@@ -51,16 +54,24 @@ pub(crate) fn delete_statement(certname: &str) -> SqlStatement<'_> {
 // === impl Store ===
 
 impl Store {
-    /// Replaces the capabilities of a node with `rows`, which are all of that node.
+    /// Replaces the capabilities of a node with `rows`, which are all of that node. `false`: only nodes of the
+    /// inventory's table may have some, it does not know the node, and no row of it remains.
     pub async fn put_produced_capabilities(
         &self,
         certname: &str,
         rows: &[ProducedCapabilityRow],
-    ) -> Result<(), StoreError> {
+        known_nodes_only: bool,
+    ) -> Result<bool, StoreError> {
         let mut steps = vec![delete_statement(certname)];
-        let rows = rows.iter();
-        steps.extend(rows.map(|row| SqlStatement::new(PUT, values![row])));
-        self.execute_all(steps).await.map(drop)
+        let puts = rows.iter();
+        steps.extend(puts.map(|row| SqlStatement::new(PUT, values![row])));
+        if known_nodes_only && !rows.is_empty() {
+            // Last, and in the same transaction: the node may have been deleted since it was compiled.
+            steps.push(SqlStatement::new(DELETE_OF_UNKNOWN, values![certname]));
+            return Ok(!self.execute_to_last(steps).await?);
+        }
+        self.execute_all(steps).await?;
+        Ok(true)
     }
 
     /// Certnames of the nodes that produce capabilities: at most all nodes.

@@ -33,6 +33,7 @@ pub struct EmbeddedCapabilities {
     /// Certnames of all nodes that have capabilities in the database, and of some that had: a node that was
     /// deleted stays until its next catalog. One server process writes to a database.
     producers: Arc<Mutex<HashSet<String>>>,
+    known_nodes_only: bool,
 }
 
 /// The capabilities of all nodes for a compilation. Producers of its code version come first, so that the limit
@@ -62,6 +63,10 @@ pub enum KeepCapabilitiesError {
         capability: String,
         cause: String,
     },
+    #[error(
+        "the capabilities of {certname} are not kept, because the node was deleted while it was compiled"
+    )]
+    NodeDeleted { certname: String },
     #[error("the capabilities of {certname} cannot be stored")]
     Store {
         certname: String,
@@ -70,7 +75,8 @@ pub enum KeepCapabilitiesError {
 }
 
 impl EmbeddedCapabilities {
-    /// The capabilities in `store`, which is read in `runtime`. `seal` encrypts their values.
+    /// The capabilities in `store`, which is read in `runtime`. `seal` encrypts their values. With
+    /// `known_nodes_only` only nodes of the inventory in the same store have capabilities.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -78,6 +84,7 @@ impl EmbeddedCapabilities {
         store: Store,
         seal: Arc<SealKey>,
         runtime: Handle,
+        known_nodes_only: bool,
     ) -> Result<Self, StoreError> {
         let producers = store.capability_producers().await?;
         Ok(Self {
@@ -86,6 +93,7 @@ impl EmbeddedCapabilities {
             runtime,
             order: Arc::default(),
             producers: Arc::new(Mutex::new(producers.into_iter().collect())),
+            known_nodes_only,
         })
     }
 
@@ -99,7 +107,7 @@ impl EmbeddedCapabilities {
     /// already.
     ///
     /// # Errors
-    /// The capabilities exceed a limit, or cannot be stored, and the former ones remain.
+    /// The capabilities exceed a limit, or cannot be stored, and the former ones remain; or the node was deleted.
     pub async fn keep(
         &self,
         turn: KeepTurn,
@@ -122,12 +130,16 @@ impl EmbeddedCapabilities {
         }
         // first, because a write that fails may have been done
         self.producers().insert(certname.clone());
-        let put = self.store.put_produced_capabilities(&certname, &rows);
-        put.await.map_err(failure)?;
-        if rows.is_empty() {
+        let store = &self.store;
+        let put = store.put_produced_capabilities(&certname, &rows, self.known_nodes_only);
+        let is_known = put.await.map_err(failure)?;
+        if rows.is_empty() || !is_known {
             self.producers().remove(&certname);
         }
-        Ok(())
+        match is_known {
+            true => Ok(()),
+            false => Err(KeepCapabilitiesError::NodeDeleted { certname }),
+        }
     }
 
     fn producers(&self) -> MutexGuard<'_, HashSet<String>> {

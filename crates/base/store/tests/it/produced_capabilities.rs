@@ -21,6 +21,11 @@ fn capability(environment: &str, title: &str, certname: &str) -> ProducedCapabil
     }
 }
 
+async fn put(store: &Store, certname: &str, rows: &[ProducedCapabilityRow]) {
+    let put = store.put_produced_capabilities(certname, rows, false);
+    assert!(put.await.unwrap());
+}
+
 async fn find(store: &Store, environment: &str, title: &str) -> Vec<ProducedCapabilityRow> {
     let found = store.produced_capabilities(environment, "Sql", title, None, 10);
     found.await.unwrap()
@@ -29,13 +34,13 @@ async fn find(store: &Store, environment: &str, title: &str) -> Vec<ProducedCapa
 async fn the_capabilities_of_a_node_are_replaced_together(bench: Bench) {
     let store = &bench.store;
     let first = [capability("production", "ü'\"", "a")];
-    store.put_produced_capabilities("a", &first).await.unwrap();
+    put(store, "a", &first).await;
     assert_eq!(find(store, "production", "ü'\"").await, first);
     let second = [ProducedCapabilityRow {
         code_id: Some("c2".to_owned()),
         ..capability("staging", "x", "a")
     }];
-    store.put_produced_capabilities("a", &second).await.unwrap();
+    put(store, "a", &second).await;
     assert_eq!(find(store, "production", "ü'\"").await, []);
     assert_eq!(find(store, "staging", "x").await, second);
     // the same capability twice is refused, and then nothing of the node changes
@@ -43,9 +48,10 @@ async fn the_capabilities_of_a_node_are_replaced_together(bench: Bench) {
         capability("production", "y", "a"),
         capability("production", "y", "a"),
     ];
-    assert!(store.put_produced_capabilities("a", &twice).await.is_err());
+    let refused = store.put_produced_capabilities("a", &twice, false);
+    assert!(refused.await.is_err());
     assert_eq!(find(store, "staging", "x").await, second);
-    store.put_produced_capabilities("a", &[]).await.unwrap();
+    put(store, "a", &[]).await;
     assert_eq!(find(store, "staging", "x").await, []);
 }
 
@@ -56,10 +62,7 @@ async fn a_capability_is_found_by_environment_type_and_title(bench: Bench) {
             capability("production", "x", certname),
             capability("production", "y", certname),
         ];
-        store
-            .put_produced_capabilities(certname, &rows)
-            .await
-            .unwrap();
+        put(store, certname, &rows).await;
     }
     let producers = |rows: Vec<ProducedCapabilityRow>| -> Vec<String> {
         rows.into_iter().map(|row| row.certname).collect()
@@ -72,10 +75,7 @@ async fn a_capability_is_found_by_environment_type_and_title(bench: Bench) {
         code_id: Some("c1".to_owned()),
         ..capability("production", "x", "c")
     };
-    store
-        .put_produced_capabilities("c", &[of_code])
-        .await
-        .unwrap();
+    put(store, "c", &[of_code]).await;
     for (code_id, limit, expected) in [
         (Some("c1"), 2, &["c", "a"][..]),
         (Some("c2"), 1, &["a"]),
@@ -99,7 +99,15 @@ async fn a_deleted_node_produces_nothing(bench: Bench) {
         .await
         .unwrap();
     let rows = [capability("production", "x", "a")];
-    store.put_produced_capabilities("a", &rows).await.unwrap();
+    put(store, "a", &rows).await;
+    let known = store.put_produced_capabilities("a", &rows, true);
+    assert!(known.await.unwrap());
     assert!(store.delete_inventory_node("a").await.unwrap());
     assert_eq!(find(store, "production", "x").await, []);
+    // nor later, when its last catalog is there
+    let late = store.put_produced_capabilities("a", &rows, true);
+    assert!(!late.await.unwrap());
+    assert_eq!(find(store, "production", "x").await, []);
+    let nothing = store.put_produced_capabilities("a", &[], true);
+    assert!(nothing.await.unwrap());
 }

@@ -73,7 +73,7 @@ impl Producers {
 
 async fn open(store: &Store, root: &TempDir) -> EmbeddedCapabilities {
     let seal = Arc::new(SealKey::open_or_create(&root.path().join("seal")).unwrap());
-    let opening = EmbeddedCapabilities::open(store.clone(), seal, Handle::current());
+    let opening = EmbeddedCapabilities::open(store.clone(), seal, Handle::current(), true);
     opening.await.unwrap()
 }
 
@@ -124,8 +124,11 @@ async fn producers_are_known_after_a_restart() {
 #[tokio::test]
 async fn producers_of_other_versions_do_not_cut_off_the_right_one() {
     let site = Producers::new().await;
-    for number in 0..CAPABILITY_PRODUCERS_MAX {
-        let node = format!("a{number}");
+    let others: Vec<String> = (0..CAPABILITY_PRODUCERS_MAX)
+        .map(|number| format!("a{number}"))
+        .collect();
+    site.store.record_inventory_nodes(&others).await.unwrap();
+    for node in others {
         site.keep(&node, &[sql("x", Value::from("old"))]).await;
     }
     let turn = site.capabilities.begin("b");
@@ -138,4 +141,17 @@ async fn producers_of_other_versions_do_not_cut_off_the_right_one() {
     assert_eq!(found.len() as u64, CAPABILITY_PRODUCERS_MAX);
     assert_eq!(found[0].certname, "b");
     assert_eq!(found[1].certname, "a0");
+}
+
+#[tokio::test]
+async fn a_node_that_is_deleted_while_it_is_compiled_produces_nothing() {
+    let site = Producers::new().await;
+    let produced = [sql("x", Value::from("h"))];
+    site.keep("a", &produced).await;
+    let turn = site.capabilities.begin("a");
+    assert!(site.store.delete_inventory_node("a").await.unwrap());
+    let keeping = site.capabilities.keep(turn, "production", None, &produced);
+    let error = keeping.await.unwrap_err().to_string();
+    assert!(error.contains("was deleted while"), "{error}");
+    assert_eq!(site.producers("x").await, [""; 0]);
 }

@@ -73,8 +73,8 @@ impl World {
         Self::of(async |root, store| {
             let seal = Arc::new(SealKey::open_or_create(&root.join("seal")).unwrap());
             let runtime = Handle::current();
-            let capabilities =
-                EmbeddedCapabilities::open(store.clone(), Arc::clone(&seal), runtime.clone());
+            let (of_store, of_seal) = (store.clone(), Arc::clone(&seal));
+            let capabilities = EmbeddedCapabilities::open(of_store, of_seal, runtime.clone(), true);
             let capabilities = capabilities.await.unwrap();
             let exports = EmbeddedExports::new(store.clone(), seal, runtime);
             CatalogSettings {

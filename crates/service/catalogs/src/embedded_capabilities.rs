@@ -11,7 +11,7 @@ use compiler::{
     CapabilitySearch, CapabilitySearchError, ProducedCapabilities, ProducedCapability,
     StoredCapability,
 };
-use pcore::{Type, Value};
+use pcore::{Hash, RichDataError, Type, Value};
 use pki::seal::SealKey;
 use serde_json::Value as Json;
 use store::{ProducedCapabilityRow, Store, StoreError};
@@ -57,10 +57,14 @@ pub enum KeepCapabilitiesError {
          {CAPABILITY_BYTES_OF_NODE_MAX}: produce smaller values"
     )]
     TooLarge { certname: String, bytes: usize },
-    #[error("{capability} of {certname} has a value that cannot be stored: {cause}")]
+    #[error(
+        "the attribute {attribute} of {capability}, which {certname} produces, has a value that other nodes cannot \
+         read: {cause}; produce a value of one of Puppet's own types"
+    )]
     Value {
         certname: String,
         capability: String,
+        attribute: String,
         cause: String,
     },
     #[error(
@@ -161,13 +165,13 @@ impl EmbeddedCapabilities {
         let mut bytes = 0;
         let mut rows = Vec::with_capacity(produced.len());
         for capability in produced {
-            let text = Value::hash(capability.attributes.clone()).to_rich_json();
-            let text = text.map_err(|error| KeepCapabilitiesError::Value {
+            let text = stored_text(&capability.attributes);
+            let text = text.map_err(|(attribute, error)| KeepCapabilitiesError::Value {
                 certname: certname.clone(),
                 capability: format!("{}[{}]", capability.type_name, capability.title),
+                attribute,
                 cause: error.to_string(),
             })?;
-            let text = Zeroizing::new(text.to_string());
             bytes += text.len();
             rows.push(ProducedCapabilityRow {
                 environment: environment.to_owned(),
@@ -224,13 +228,11 @@ impl EmbeddedCapabilities {
         let text = Zeroizing::new(text.map_err(|error| damaged(error.to_string()))?);
         let json: Json =
             serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-        // types of modules are not known here: a value of one is refused
-        let value = Value::from_rich_json(&json, &|name| Type::builtin(name));
-        match value {
+        match read_value(&json) {
             Ok(Value::Hash(attributes)) => Ok(StoredCapability {
                 certname: row.certname,
                 code_id: row.code_id,
-                attributes: pcore::Hash::clone(&attributes),
+                attributes: Hash::clone(&attributes),
             }),
             Ok(_) => Err(damaged("its attributes are no hash".to_owned())),
             Err(error) => Err(damaged(error.to_string())),
@@ -250,4 +252,29 @@ impl ProducedCapabilities for CapabilitiesOfCode {
             ))
         })
     }
+}
+
+/// Attributes as they are stored, if they can be read again; else an attribute that cannot, and the reason.
+fn stored_text(attributes: &Hash) -> Result<Zeroizing<String>, (String, RichDataError)> {
+    let write = |attributes: Hash| {
+        let json = Value::hash(attributes).to_rich_json()?;
+        read_value(&json)?;
+        Ok(json)
+    };
+    match write(attributes.clone()) {
+        Ok(json) => Ok(Zeroizing::new(json.to_string())),
+        Err(error) => {
+            let mut each = attributes.iter().filter_map(|(name, value)| {
+                let mut one = Hash::default();
+                one.insert(name.clone(), value.clone());
+                Some((name.to_string(), write(one).err()?))
+            });
+            Err(each.next().unwrap_or_else(|| (String::new(), error)))
+        }
+    }
+}
+
+/// Types of modules are not known here: a value of one is refused.
+fn read_value(json: &Json) -> Result<Value, RichDataError> {
+    Value::from_rich_json(json, &|name| Type::builtin(name))
 }

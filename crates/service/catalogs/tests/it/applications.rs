@@ -174,3 +174,22 @@ async fn a_catalog_that_was_begun_first_produces_nothing_after_a_later_one() {
     let consumer = world.compile("n2").await.unwrap();
     assert_eq!(notices(&consumer), [("web 5".to_owned(), json!("new"))]);
 }
+
+#[tokio::test]
+async fn a_value_of_a_type_of_a_module_is_refused_where_it_is_produced() {
+    let world = World::keeping_capabilities().await;
+    let manifest = "
+type Point = Object[{attributes => {x => Integer}}]
+capability place($name_of, $point) { }
+define db() { }
+Db produces Place { name_of => 'p', point => [Point.new(3)] }
+application one() { db { 'd': export => Place['p'] } }
+site { one { 'one': nodes => { Node['n1'] => Db['d'] } } }
+";
+    deploy(&world, 'a', manifest);
+    world.compile("n1").await.unwrap();
+    let error = world.catalogs.compile(kept("n1")).await.unwrap_err();
+    let text = error.to_string();
+    let expected = "the attribute point of Place[p], which n1 produces, has a value that other nodes cannot read";
+    assert!(text.starts_with(expected), "{text}");
+}

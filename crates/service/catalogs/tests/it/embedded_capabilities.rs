@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use catalogs::defaults::CAPABILITY_PRODUCERS_MAX;
+use catalogs::defaults::{
+    CAPABILITIES_OF_NODE_MAX, CAPABILITY_BYTES_OF_NODE_MAX, CAPABILITY_PRODUCERS_MAX,
+};
 use catalogs::{EmbeddedCapabilities, KeepCapabilitiesError};
 use compiler::{CapabilitySearch, ProducedCapabilities as _, ProducedCapability, StoredCapability};
 use pcore::{Hash, Value};
 use pki::seal::SealKey;
-use store::{Store, StoreConfig};
+use store::{ProducedCapabilityRow, Store, StoreConfig};
 use tempfile::TempDir;
 use testkit::engine::Database;
 use tokio::runtime::Handle;
@@ -54,15 +56,7 @@ impl Producers {
     async fn find_of(&self, code_id: Option<&str>, title: &str) -> Vec<StoredCapability> {
         let capabilities = self.capabilities.clone().of_code(code_id);
         let title = title.to_owned();
-        let searching = on_thread(move || {
-            capabilities.find(&CapabilitySearch {
-                environment: "production",
-                type_name: "Sql",
-                title: &title,
-                interrupt: None,
-            })
-        });
-        searching.await.unwrap()
+        on_thread(move || capabilities.find(&search(&title)).unwrap()).await
     }
 
     async fn producers(&self, title: &str) -> Vec<String> {
@@ -81,6 +75,15 @@ async fn open(store: &Store, root: &TempDir) -> EmbeddedCapabilities {
 async fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let working = tokio::task::spawn_blocking(|| std::thread::spawn(work).join().unwrap());
     working.await.unwrap()
+}
+
+fn search(title: &str) -> CapabilitySearch<'_> {
+    CapabilitySearch {
+        environment: "production",
+        type_name: "Sql",
+        title,
+        interrupt: None,
+    }
 }
 
 fn sql(title: &str, host: Value) -> ProducedCapability {
@@ -154,4 +157,83 @@ async fn a_node_that_is_deleted_while_it_is_compiled_produces_nothing() {
     let error = keeping.await.unwrap_err().to_string();
     assert!(error.contains("was deleted while"), "{error}");
     assert_eq!(site.producers("x").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn secrets_are_not_in_the_database() {
+    let site = Producers::new().await;
+    let secret = "hunter2 hunter2 hunter2";
+    let sensitive = Value::sensitive(Value::from(secret));
+    site.keep("a", &[sql("x", sensitive.clone())]).await;
+    let rows = site
+        .store
+        .produced_capabilities("production", "Sql", "x", None, 1);
+    let [row] = <[ProducedCapabilityRow; 1]>::try_from(rows.await.unwrap()).unwrap();
+    for readable in [secret, "hunter2", "Sensitive", "host"] {
+        let readable = readable.as_bytes();
+        let mut windows = row.attributes.windows(readable.len());
+        assert!(!windows.any(|it| it == readable), "{row:?}");
+    }
+    let [found] = <[StoredCapability; 1]>::try_from(site.find_of(None, "x").await).unwrap();
+    assert_eq!(found.attributes.get_str("host"), Some(&sensitive));
+
+    // nor are they read with another key
+    let key = SealKey::open_or_create(&site.root.path().join("other")).unwrap();
+    let other =
+        EmbeddedCapabilities::open(site.store.clone(), Arc::new(key), Handle::current(), true);
+    let other = other.await.unwrap().of_code(None);
+    let error = on_thread(move || other.find(&search("x")).unwrap_err()).await;
+    let error = error.to_string();
+    assert!(error.contains("Sql[x] of a is damaged"), "{error}");
+    assert!(!error.contains("hunter2"), "{error}");
+}
+
+#[tokio::test]
+async fn a_node_produces_no_more_than_the_limits() {
+    let site = Producers::new().await;
+    site.keep("a", &[sql("x", Value::from("h"))]).await;
+    let many: Vec<ProducedCapability> = (0..=CAPABILITIES_OF_NODE_MAX)
+        .map(|number| sql(&number.to_string(), Value::from("h")))
+        .collect();
+    let error = site.keep_of("production", "a", &many).await.unwrap_err();
+    let number = CAPABILITIES_OF_NODE_MAX + 1;
+    assert!(
+        matches!(&error, KeepCapabilitiesError::TooMany { number: it, .. } if *it == number),
+        "{error}"
+    );
+    let half = "x".repeat(CAPABILITY_BYTES_OF_NODE_MAX / 2);
+    let large = [sql("1", Value::from(&*half)), sql("2", Value::from(&*half))];
+    let error = site.keep_of("production", "a", &large).await.unwrap_err();
+    assert!(
+        matches!(error, KeepCapabilitiesError::TooLarge { .. }),
+        "{error}"
+    );
+    // the former ones remain
+    assert_eq!(site.producers("x").await, ["a"]);
+    site.keep("a", &many[1..]).await;
+    assert_eq!(site.producers("1000").await, ["a"]);
+    assert_eq!(site.producers("x").await, [""; 0]);
+    site.keep("a", &large[..1]).await;
+    assert_eq!(site.producers("1").await, ["a"]);
+}
+
+#[tokio::test]
+async fn of_two_catalogs_of_a_node_that_which_was_begun_last_counts() {
+    let site = Producers::new().await;
+    let (older, newer) = (site.capabilities.begin("a"), site.capabilities.begin("a"));
+    let keep = async |turn, title| {
+        let produced = [sql(title, Value::from("h"))];
+        let keeping = site.capabilities.keep(turn, "production", None, &produced);
+        keeping.await.unwrap();
+    };
+    keep(newer, "new").await;
+    keep(older, "old").await;
+    assert_eq!(site.producers("new").await, ["a"]);
+    assert_eq!(site.producers("old").await, [""; 0]);
+
+    let (first, second) = (site.capabilities.begin("a"), site.capabilities.begin("a"));
+    keep(first, "first").await;
+    keep(second, "second").await;
+    assert_eq!(site.producers("second").await, ["a"]);
+    assert_eq!(site.producers("first").await, [""; 0]);
 }

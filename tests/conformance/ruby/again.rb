@@ -48,7 +48,8 @@ end
 
 OPTIONS = { delta: 0, start_timer_now: true, max_runs: 10, max_delay: 1800, jitter: 0.5 }.freeze
 ORIGIN = {
-  'kind' => 'agent', 'environment' => 'production', 'directory' => '/', 'program' => ['/bin/true'],
+  'kind' => 'agent', 'environment' => 'production', 'directory' => '/',
+  'program' => [RbConfig.ruby, '--disable=gems', '-e', 'exit 0'],
   'arguments' => [], 'settings' => {}
 }.freeze
 RUN = { 'pid' => Process.pid, 'start' => Processes.start_of(Process.pid) }.freeze
@@ -304,11 +305,13 @@ check('others can neither read nor write the requests') do |store|
 end
 
 check('a state and locks that belong to another user are not trusted') do |store|
-  # only root can give a file away
-  next unless Process.euid.zero?
-
   store.update { |state| add(state) }
-  File.chown(65_534, nil, store.path('state.json'))
+  begin
+    File.chown(65_534, nil, store.path('state.json'))
+  rescue SystemCallError
+    puts 'SKIPPED: only root can give a file away'
+    next
+  end
   equal [], keys(store)
   store.update { |state| add(state, key: 'more') }
   equal [%w[more], 0], [keys(store), File.stat(store.path('state.json')).uid]
@@ -362,7 +365,10 @@ end
 
 check('a full disk fails the request, names the file, and keeps the old state') do |store|
   Dir.mkdir(store.directory)
-  next unless Process.euid.zero? && system('mount', '-t', 'tmpfs', '-o', 'size=32k', 'tmpfs', store.directory)
+  unless Process.euid.zero? && system('mount', '-t', 'tmpfs', '-o', 'size=32k', 'tmpfs', store.directory)
+    puts 'SKIPPED: a full disk needs a mount of its own'
+    next
+  end
 
   begin
     store.update { |state| add(state) }
@@ -630,7 +636,8 @@ check('a rerun that finds another run in progress waits for its end, and is not 
   File.write(store.path('run_lock'), other)
   Process.kill('USR1', other)
   waiting = Thread.new { Process.wait(other) }
-  rerun = Rerun.new(ORIGIN.merge('program' => ['/bin/false'], 'settings' => settings(store)), Wake.new)
+  origin = ORIGIN.merge('program' => [*ORIGIN['program'][0, 3], 'exit 1'], 'settings' => settings(store))
+  rerun = Rerun.new(origin, Wake.new)
   equal [false, 'not run: another run of the agent was in progress'], rerun.perform(Clock.now) { nil }
   equal false, Processes.alive?(other)
   waiting.join

@@ -109,13 +109,24 @@ impl AgainSite {
         text.lines().map(NotedRun::parse).collect()
     }
 
-    /// Waits for the end of the process that waits for requests, by the lock that it holds.
+    /// Waits for the end of the process that waits for requests: first of the lock that it holds, and then of the process,
+    /// which gives its lock up before it ends.
     async fn all_is_done(&self) {
         let lock = self.state("waiter.lock");
         let waited = tokio::task::spawn_blocking(move || File::open(lock).unwrap().lock().unwrap());
         let waited = tokio::time::timeout(PATIENCE, waited).await;
         assert!(waited.is_ok(), "{}", self.listing("human").await);
         waited.unwrap().unwrap();
+        let pid = std::fs::read_to_string(self.state("waiter.lock")).unwrap();
+        let command = Path::new("/proc").join(pid.trim()).join("cmdline");
+        // Of a process that has ended and is not yet waited for, it is empty.
+        let runs = || std::fs::read(&command).is_ok_and(|it| it.starts_with(b"again: waits"));
+        let ended = tokio::time::timeout(PATIENCE, async {
+            while runs() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        assert!(ended.await.is_ok(), "{} did not end", pid.trim());
         assert_eq!(self.waiting_processes(), Vec::<u32>::new());
     }
 
@@ -484,8 +495,17 @@ async fn a_killed_waiter_is_replaced_and_another_run_is_waited_for(it: &AgainSit
     });
     begun.await.unwrap();
     assert_eq!(it.waiting_processes().len(), 1);
-    tokio::time::sleep(Duration::from_secs(6)).await;
-    assert_eq!(it.runs().len(), 1, "{}", it.listing("human").await);
+    let due = tokio::time::timeout(PATIENCE, async {
+        while it.requests().await[0]["due_in_s"] != 0.0 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    due.await.unwrap();
+    // the request is due, and nothing is started
+    let listing: Value = serde_json::from_str(&it.listing("json").await).unwrap();
+    assert_eq!(listing["episodes"][0]["reruns"], 0, "{listing}");
+    assert_eq!(it.waiting_processes().len(), 1, "{listing}");
+    assert_eq!(it.runs().len(), 1, "{listing}");
     write(&it.site.target().join("go"), "");
     let ran = outcome(&other.await.unwrap());
     assert!(ran.1.contains("Applied catalog"), "{ran:?}");

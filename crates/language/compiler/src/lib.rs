@@ -48,8 +48,8 @@ mod state;
 
 pub use applications::{
     ApplicationComponent, ApplicationGraph, ApplicationGraphError, ApplicationGraphRequest,
-    ApplicationInstance, CapabilitySearch, CapabilitySearchError, MemoryCapabilities,
-    ProducedCapabilities, ProducedCapability, StoredCapability, application_graph,
+    ApplicationInstance, CapabilitySearch, CapabilitySearchError, ProducedCapabilities,
+    ProducedCapability, StoredCapability, application_graph,
 };
 pub use catalog::{
     CatalogDocument, DocumentForm, FileResource, PlainCatalog, PlainConversion, RichValueError,

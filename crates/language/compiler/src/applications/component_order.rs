@@ -15,7 +15,7 @@ enum Visit {
 
 /// Indices of the components in an order in which producers come before their consumers, and
 /// components without such a relation keep their order. If components wait for each other, the result
-/// is one such circle, from producer to consumer, whose last component is its first.
+/// is one such cycle, from producer to consumer, whose last component is its first.
 ///
 /// The walk has its own list of open components, so a chain of any length is no recursion.
 pub(super) fn producers_first(
@@ -45,7 +45,7 @@ pub(super) fn producers_first(
                     visits[producer] = Visit::Open;
                     open.push((producer, 0));
                 }
-                Visit::Open => return Err(circle(&open, producer)),
+                Visit::Open => return Err(cycle(&open, producer)),
             }
         }
     }
@@ -69,7 +69,7 @@ fn producers_of(components: &[&ComponentCapabilities]) -> Vec<Vec<usize>> {
 }
 
 /// The open components from `first` on: each consumes from the next one.
-fn circle(open: &[(usize, usize)], first: usize) -> Vec<usize> {
+fn cycle(open: &[(usize, usize)], first: usize) -> Vec<usize> {
     let start = open.iter().position(|(index, _)| *index == first);
     let mut path: Vec<usize> = open[start.unwrap_or_default()..]
         .iter()
@@ -117,20 +117,20 @@ mod tests {
     }
 
     #[test]
-    fn a_long_chain_is_no_recursion_and_a_circle_is_a_path() {
+    fn a_long_chain_is_no_recursion_and_a_cycle_is_a_path() {
         const LENGTH: usize = 100_000;
         let chain: Vec<_> = (0..LENGTH)
             .map(|index| capabilities(&[index], &[index + 1]))
             .collect();
         let chain: Vec<_> = chain.iter().collect();
-        let order = producers_first(&chain).expect("no circle");
+        let order = producers_first(&chain).expect("no cycle");
         assert!(order.iter().copied().eq((0..LENGTH).rev()));
 
-        let circle: Vec<_> = (0..50)
+        let cycle: Vec<_> = (0..50)
             .map(|index| capabilities(&[index], &[(index + 1) % 50]))
             .collect();
-        let circle: Vec<_> = circle.iter().collect();
-        let path = producers_first(&circle).expect_err("a circle");
+        let cycle: Vec<_> = cycle.iter().collect();
+        let path = producers_first(&cycle).expect_err("a cycle");
         let expected: Vec<usize> = (0..50).rev().collect();
         assert_eq!(path.len(), 51);
         assert_eq!(path[0], 0);

@@ -6,14 +6,13 @@
 use std::sync::Arc;
 
 use evaluator::{EvalError, EvalResult, Evaluator, LogLevel, SourceLocation};
-use pcore::{FastHashMap, FastHashSet, Value};
+use pcore::{FastHashMap, FastHashSet};
 
 use super::graph_checks::GraphComponent;
 use super::graph_document::{
     ApplicationComponent, ApplicationGraph, ApplicationGraphError, ApplicationGraphRequest,
     ApplicationInstance,
 };
-use super::node_applications::node_name;
 use crate::catalog::ResourceId;
 use crate::compilation::Compilation;
 use crate::compile::{compiler_limits, on_compiler_thread};
@@ -130,7 +129,7 @@ impl Compilation<'_> {
         components: &[GraphComponent],
     ) -> EvalResult<ApplicationInstance> {
         let label = self.label(id);
-        let mapped = self.mapped_nodes(id)?;
+        let mapped = self.mapped_components(id)?;
         let location = self.resource_location(id);
         let declared: FastHashSet<&CatalogReference> =
             components.iter().map(|it| &it.reference).collect();
@@ -178,36 +177,5 @@ impl Compilation<'_> {
             reference: label,
             components: components.collect(),
         })
-    }
-
-    /// The components in the node map of an application with their nodes, in the order of the map.
-    /// The types of the map are those of the parameter.
-    fn mapped_nodes(&self, id: ResourceId) -> EvalResult<Vec<(CatalogReference, Arc<str>)>> {
-        let nodes = self.state().catalog.resource(id).value("nodes");
-        let Some(Value::Hash(entries)) = nodes else {
-            return Ok(Vec::new());
-        };
-        let mut mapped = Vec::new();
-        let refused = |text: String| {
-            let text = format!("Invalid node mapping in {}: {text}", self.label(id));
-            fail_at(text, &self.resource_location(id))
-        };
-        for (key, value) in entries.iter() {
-            let Some(node) = node_name(key) else {
-                return refused(format!("Key {key} is not a Node"));
-            };
-            let single = std::slice::from_ref(value);
-            let components = match value {
-                Value::Array(components) => components.as_slice(),
-                _ => single,
-            };
-            for component in components {
-                match component.as_type().and_then(CatalogReference::of) {
-                    Some(reference) => mapped.push((reference, Arc::clone(&node))),
-                    None => return refused(format!("Value {component} is not a resource")),
-                }
-            }
-        }
-        Ok(mapped)
     }
 }

@@ -17,6 +17,7 @@ mod links;
 mod mappings;
 mod node_applications;
 mod node_links;
+mod node_map;
 mod node_relationships;
 mod site;
 mod source;
@@ -29,7 +30,7 @@ pub use self::graph_document::{
 };
 pub(crate) use self::links::ComponentLinks;
 pub use self::source::{
-    CapabilitySearch, CapabilitySearchError, MemoryCapabilities, ProducedCapabilities,
-    ProducedCapability, StoredCapability,
+    CapabilitySearch, CapabilitySearchError, ProducedCapabilities, ProducedCapability,
+    StoredCapability,
 };
 pub(crate) use self::state::ApplicationState;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use evaluator::{EvalError, EvalResult, EvalUnwind, Evaluator, raise};
-use pcore::{FastHashMap, FastHashSet, TypeKind, Value};
+use pcore::{FastHashMap, FastHashSet};
 use resource_types::Metaparameter;
 
 use super::component_order::producers_first;
@@ -78,45 +78,16 @@ impl Compilation<'_> {
 
     /// The components of an application with the certnames that it maps them to.
     fn node_map(&self, id: ResourceId) -> EvalResult<FastHashMap<CatalogReference, Arc<str>>> {
-        let (nodes, label, location) = {
-            let state = self.state();
-            let application = state.catalog.resource(id);
-            let nodes = application.value("nodes").unwrap_or_default();
-            (nodes, application.to_string(), application.location.clone())
-        };
         let mut map = FastHashMap::default();
-        let entries = match &nodes {
-            Value::Undef => return Ok(map),
-            Value::Hash(entries) => entries,
-            _ => {
-                let text = format!("Invalid node mapping in {label}: Mapping must be a hash");
-                return fail_at(text, &location);
+        for (component, certname) in self.mapped_components(id)? {
+            if map.contains_key(&component) {
+                let application = self.label(id);
+                let text = format!(
+                    "Application {application} maps component {component} to multiple nodes"
+                );
+                return fail_at(text, &self.resource_location(id));
             }
-        };
-        for (key, value) in entries.iter() {
-            let Some(certname) = node_name(key) else {
-                let text = format!("Invalid node mapping in {label}: Key {key} is not a Node");
-                return fail_at(text, &location);
-            };
-            let single = std::slice::from_ref(value);
-            let components = match value {
-                Value::Array(components) => components.as_slice(),
-                _ => single,
-            };
-            for component in components {
-                let Some(reference) = component.as_type().and_then(CatalogReference::of) else {
-                    let text = format!(
-                        "Invalid node mapping in {label}: Value {component} is not a resource"
-                    );
-                    return fail_at(text, &location);
-                };
-                if map.contains_key(&reference) {
-                    let text =
-                        format!("Application {label} maps component {reference} to multiple nodes");
-                    return fail_at(text, &location);
-                }
-                map.insert(reference, Arc::clone(&certname));
-            }
+            map.insert(component, certname);
         }
         Ok(map)
     }
@@ -141,8 +112,8 @@ impl Compilation<'_> {
         let named: Vec<_> = named.iter().collect();
         let order = match producers_first(&named) {
             Ok(order) => order,
-            Err(circle) => {
-                let labels = circle.iter().map(|index| self.label(components[*index]));
+            Err(cycle) => {
+                let labels = cycle.iter().map(|index| self.label(components[*index]));
                 let path = labels.collect::<Vec<_>>().join(" -> ");
                 return raise(format!("components wait for each other: {path}"));
             }
@@ -174,16 +145,5 @@ impl Compilation<'_> {
             self.link_native_component(evaluator, id)?;
         }
         Ok(())
-    }
-}
-
-/// The certname in `Node[certname]`.
-pub(super) fn node_name(key: &Value) -> Option<Arc<str>> {
-    match key.as_type()?.kind() {
-        TypeKind::Resource {
-            type_name: Some(type_name),
-            title: Some(title),
-        } if type_name.eq_ignore_ascii_case("node") => Some(Arc::clone(title)),
-        _ => None,
     }
 }

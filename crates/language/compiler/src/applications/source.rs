@@ -3,9 +3,8 @@
 //! Invariant: the values keep their types, so a sensitive value stays sensitive from producer to
 //! consumer.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use pcore::Hash;
 
@@ -74,59 +73,3 @@ impl fmt::Debug for ProducedCapability {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CapabilitySearchError(pub String);
-
-/// Capabilities in memory, for commands that compile the nodes of an environment one after the other,
-/// and for tests.
-#[derive(Debug, Default)]
-pub struct MemoryCapabilities {
-    /// Capabilities by environment and certname, of the last catalog of each node.
-    nodes: Mutex<BTreeMap<(String, String), NodeCapabilities>>,
-}
-
-#[derive(Debug)]
-struct NodeCapabilities {
-    code_id: Option<String>,
-    produced: Vec<ProducedCapability>,
-}
-
-impl MemoryCapabilities {
-    /// Replaces the capabilities of a node.
-    pub fn replace(
-        &self,
-        (environment, certname): (&str, &str),
-        code_id: Option<&str>,
-        produced: Vec<ProducedCapability>,
-    ) {
-        let key = (environment.to_owned(), certname.to_owned());
-        let node = NodeCapabilities {
-            code_id: code_id.map(str::to_owned),
-            produced,
-        };
-        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
-        nodes.insert(key, node);
-    }
-}
-
-impl ProducedCapabilities for MemoryCapabilities {
-    fn find(
-        &self,
-        search: &CapabilitySearch<'_>,
-    ) -> Result<Vec<StoredCapability>, CapabilitySearchError> {
-        let nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_environment = nodes
-            .iter()
-            .filter(|((environment, _), _)| environment == search.environment);
-        let found = of_environment.filter_map(|((_, certname), node)| {
-            let mut produced = node.produced.iter();
-            let capability = produced.find(|capability| {
-                *capability.type_name == *search.type_name && *capability.title == *search.title
-            })?;
-            Some(StoredCapability {
-                certname: certname.clone(),
-                code_id: node.code_id.clone(),
-                attributes: capability.attributes.clone(),
-            })
-        });
-        Ok(found.collect())
-    }
-}

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use compiler::{
     ApplicationGraph, ApplicationGraphRequest, CompileRequest, CompilerEnvironment, CompilerSource,
-    DocumentForm, EnvironmentSettings, MemoryCapabilities,
+    DocumentForm, EnvironmentSettings,
 };
 use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 use lookup::{DirectoryEntry, FileIdentity, HieraSettings, HostError, LookupFiles};
 use pcore::{Hash, Value};
 use serde_json::Value as Json;
 use zeroize::Zeroizing;
+
+use crate::memory_capabilities::MemoryCapabilities;
 
 /// The Ruby type `Sql`, with parameters only, as Puppet 4 to 6 had it.
 pub(crate) const SQL: (&str, &str) = (

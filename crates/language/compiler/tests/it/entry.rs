@@ -3,21 +3,42 @@
 
 use std::collections::{HashMap, HashSet};
 
+use compiler::{ApplicationGraphRequest, CompilerEnvironment};
 use serde_json::Value as Json;
 
 use crate::world;
 
-/// Compiles a manifest and checks the result.
+/// Compiles a manifest without and with applications, and checks the results.
 pub(crate) fn manifest(data: &[u8]) {
-    drop(compile(&String::from_utf8_lossy(data)));
+    let text = String::from_utf8_lossy(data);
+    drop(compile(&text));
+    drop(graph(&world::with_applications(&text), &text));
+    drop(compile_in(world::with_applications, &text));
 }
 
 /// The document of a manifest, or the message of the error.
 pub(crate) fn compile(text: &str) -> Result<Json, String> {
-    let environment = world::environment(text);
+    compile_in(world::environment, text)
+}
+
+/// The graph of an environment's applications, or the message of the error.
+pub(crate) fn graph(environment: &CompilerEnvironment, text: &str) -> Result<Json, String> {
+    let compile = || {
+        let request = ApplicationGraphRequest::default();
+        let graph = compiler::application_graph(environment, &request);
+        let graph = graph.map_err(|error| error.to_string())?;
+        Ok(serde_json::to_value(&graph).expect("a graph is JSON"))
+    };
+    let graph = compile();
+    assert_eq!(compile(), graph, "{text}");
+    graph
+}
+
+fn compile_in(world_of: impl Fn(&str) -> CompilerEnvironment, text: &str) -> Result<Json, String> {
+    let environment = world_of(text);
     let document = world::compile(&environment, "node");
     assert_eq!(world::compile(&environment, "node"), document, "{text}");
-    let fresh = world::environment(text);
+    let fresh = world_of(text);
     assert_eq!(world::compile(&fresh, "node"), document, "{text}");
     let document = serde_json::from_str(&document?).expect("a document is JSON");
     check_edges(&document, text);
@@ -26,7 +47,7 @@ pub(crate) fn compile(text: &str) -> Result<Json, String> {
 
 /// Fails if an edge has no resource at an end, or if a resource other than a class has several
 /// containers.
-fn check_edges(document: &Json, text: &str) {
+pub(crate) fn check_edges(document: &Json, text: &str) {
     let list = |key| document[key].as_array().expect("a list").iter();
     let word = |value: &Json| value.as_str().expect("a text").to_owned();
     let names =

@@ -4,11 +4,13 @@
 
 mod application_graph;
 mod application_nodes;
+mod application_properties;
 mod application_relationships;
 mod application_world;
 mod collection;
 mod entry;
 mod interrupt;
+mod memory_capabilities;
 mod plain;
 mod properties;
 mod recursion;

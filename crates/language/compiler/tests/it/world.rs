@@ -14,6 +14,15 @@ struct Site(SourceFile);
 
 /// An environment with this site manifest.
 pub(crate) fn environment(manifest: &str) -> CompilerEnvironment {
+    with_settings(manifest, false)
+}
+
+/// An environment whose site manifest may define applications.
+pub(crate) fn with_applications(manifest: &str) -> CompilerEnvironment {
+    with_settings(manifest, true)
+}
+
+fn with_settings(manifest: &str, applications: bool) -> CompilerEnvironment {
     let settings = EnvironmentSettings {
         name: "production".to_owned(),
         hiera: HieraSettings::default(),
@@ -21,7 +30,7 @@ pub(crate) fn environment(manifest: &str) -> CompilerEnvironment {
         storeconfigs: false,
         ruby: None,
         shared_units: None,
-        applications: false,
+        applications,
     };
     let file = SourceFile {
         path: "site.pp".into(),

@@ -200,6 +200,19 @@ fn message(message: NodeMessage) -> CompileMessage {
     }
 }
 
+/// The error of code, with its place.
+fn compile_error(
+    text: String,
+    (file, line): (Option<&str>, Option<u32>),
+    (hints, others): (&[String], &[String]),
+) -> ApiError {
+    ApiError::new(kinds::CATALOG_COMPILE, text)
+        .with("file", json!(file))
+        .with("line", json!(line))
+        .with("hints", json!(hints))
+        .with("others", json!(others))
+}
+
 /// The response to a catalog that there is not.
 pub(crate) async fn catalog_failure(api: &SharedApiContext, error: CatalogError) -> ApiFailure {
     let text = error.to_string();
@@ -207,23 +220,15 @@ pub(crate) async fn catalog_failure(api: &SharedApiContext, error: CatalogError)
         CatalogError::Code(error) => with_near_names(api, code_error(error)).await,
         CatalogError::Compile(error) => {
             let location = error.location.as_ref();
-            let file = location.and_then(|it| it.file.as_deref().map(str::to_owned));
-            ApiError::new(kinds::CATALOG_COMPILE, text)
-                .with("file", json!(file))
-                .with("line", json!(location.map(|it| it.line)))
-                .with("hints", json!(error.hints))
-                .with("others", json!(error.others))
-                .into()
+            let file = location.and_then(|it| it.file.as_deref());
+            let place = (file, location.map(|it| it.line));
+            compile_error(text, place, (&error.hints, &error.others)).into()
         }
         CatalogError::Graph(error) => {
             let location = error.location.as_ref();
-            let file = location.and_then(|it| it.file.as_deref().map(str::to_owned));
-            ApiError::new(kinds::CATALOG_COMPILE, text)
-                .with("file", json!(file))
-                .with("line", json!(location.map(|it| it.line)))
-                .with("hints", json!(error.hints))
-                .with("others", json!(error.others))
-                .into()
+            let file = location.and_then(|it| it.file.as_deref());
+            let place = (file, location.map(|it| it.line));
+            compile_error(text, place, (&error.hints, &error.others)).into()
         }
         CatalogError::PuppetserverCompile(_) | CatalogError::Document { .. } => {
             ApiError::new(kinds::CATALOG_COMPILE, text).into()

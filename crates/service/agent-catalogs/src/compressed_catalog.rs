@@ -96,6 +96,7 @@ mod tests {
         assert_eq!(body.text(), text.as_bytes());
         assert!(body.len() < text.len() / 10);
     }
+
     #[test]
     fn the_id_of_a_document_is_found_without_the_rest() {
         let uuid = |text: &str| CompressedCatalog::new(text).read_uuid();

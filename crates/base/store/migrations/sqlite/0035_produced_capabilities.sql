@@ -1,4 +1,4 @@
--- Capabilities that nodes produce for applications, as of the last catalog that was compiled for each node.
+-- Capabilities that nodes produce for applications, as of the last catalog that each node got.
 CREATE TABLE produced_capabilities (
     environment     TEXT NOT NULL,
     capability_type TEXT NOT NULL,

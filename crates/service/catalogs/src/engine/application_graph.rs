@@ -53,35 +53,10 @@ impl Catalogs {
             drop(slot);
             graph
         });
-        let time_max = self.inner.settings.time_max;
-        tokio::pin!(compiling);
-        let compiled = tokio::select! {
-            compiled = &mut compiling => compiled,
-            () = tokio::time::sleep(time_max) => {
-                let seconds = time_max.as_secs_f64();
-                interrupt.interrupt(format!(
-                    "the compilation took longer than {seconds} s; if the code needs more, raise \
-                     catalogs.compile_timeout_s"
-                ));
-                compiling.await
-            }
-            () = self.inner.stopping.cancelled() => {
-                interrupt.interrupt("the server is shutting down");
-                let _ = compiling.await;
-                return Err(CatalogError::Stopping);
-            }
-        };
+        let subject = format!("the environment {environment}");
+        let limited = self.within_limits(compiling, &interrupt, (opened, &subject));
+        let compiled = limited.await?;
         drop(ends);
-        let compiled = compiled.map_err(|error| CatalogError::Defect {
-            certname: format!("the environment {environment}"),
-            cause: error.to_string(),
-        })?;
-        if let Some(code_id) = opened.code_id.as_ref().filter(|_| !opened.is_present()) {
-            return Err(CatalogError::VersionRemoved {
-                environment: environment.clone(),
-                code_id: code_id.clone(),
-            });
-        }
         compiled.map_err(CatalogError::Graph)
     }
 }

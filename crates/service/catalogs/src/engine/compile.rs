@@ -14,6 +14,7 @@ use evaluator::LogLevel;
 use pcore::Value;
 use pcp::Certname;
 use serde_json::Value as Json;
+use tokio::task::JoinHandle;
 
 use super::compiler_choice::ChosenCompiler;
 use super::environment_cache::OpenEnvironment;
@@ -162,14 +163,13 @@ impl Catalogs {
             Ok((write(document)?, exported))
         };
         let compiling = self.compile_with(opened, request, (origin, node.facts_bytes), write);
-        let compiled = Box::pin(compiling).await?;
+        let (compiled, produced) = Box::pin(compiling).await?;
         let (catalog, exported) = compiled.catalog;
         if let Some(mut kept) = kept {
             let capabilities = kept.capabilities.take();
             let keeping = self.keep_exported(kept, &environment, code_id.clone(), exported.into());
             keeping.await?;
             if let Some(capabilities) = capabilities {
-                let produced = compiled.capabilities;
                 let keeping = self.keep_capabilities(capabilities, &environment, code_id, produced);
                 keeping.await?;
             }
@@ -185,8 +185,7 @@ impl Catalogs {
         })
     }
 
-    /// Keeps the capabilities of a catalog that its node gets, in a task that the end of the request does not
-    /// end.
+    /// Keeps the capabilities of a catalog that its node gets.
     async fn keep_capabilities(
         &self,
         (store, turn): (EmbeddedCapabilities, KeepTurn),
@@ -196,15 +195,25 @@ impl Catalogs {
     ) -> Result<(), CatalogError> {
         let certname = turn.certname().to_owned();
         let environment = environment.to_string();
-        let keeping = self.inner.compilations.spawn(async move {
+        let keeping = async move {
             let keeping = store.keep(turn, &environment, code_id.as_deref(), &produced);
             keeping.await
-        });
-        let kept = keeping.await.map_err(|error| CatalogError::Defect {
-            certname,
-            cause: error.to_string(),
-        })?;
+        };
+        let kept = self.to_the_end(&certname, keeping).await?;
         kept.map_err(CatalogError::KeepCapabilities)
+    }
+
+    /// Does work for a catalog in a task that the end of the request does not end.
+    async fn to_the_end<T: Send + 'static>(
+        &self,
+        certname: &str,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, CatalogError> {
+        let done = self.inner.compilations.spawn(work).await;
+        done.map_err(|error| CatalogError::Defect {
+            certname: certname.to_owned(),
+            cause: error.to_string(),
+        })
     }
 
     /// Keeps the exported resources of a catalog, as
@@ -225,14 +234,11 @@ impl Catalogs {
         };
         let certname = turn.certname().to_owned();
         let environment = environment.to_string();
-        let keeping = self.inner.compilations.spawn(async move {
+        let keeping = async move {
             let keeping = exports.keep_exports(turn, &environment, code_id.as_deref(), &exported);
             keeping.await
-        });
-        let kept = keeping.await.map_err(|error| CatalogError::Defect {
-            certname,
-            cause: error.to_string(),
-        })?;
+        };
+        let kept = self.to_the_end(&certname, keeping).await?;
         // those of a newer catalog are as good as these
         kept.map(drop).map_err(CatalogError::KeepExports)
     }
@@ -253,26 +259,20 @@ impl Catalogs {
     ) -> Result<WrittenCatalog<T>, CatalogError> {
         // the values of a block are those of its plan, which has a budget for them
         let compiling = self.compile_with(opened, request, (origin, 0), write);
-        let compiled = Box::pin(compiling).await?;
-        Ok(WrittenCatalog {
-            catalog: compiled.catalog,
-            catalog_uuid: compiled.catalog_uuid,
-            reads: compiled.reads,
-            logs: compiled.logs,
-            ruby_calls: compiled.ruby_calls,
-            waited: compiled.waited,
-            took: compiled.took,
-        })
+        // a block produces no capabilities
+        let (compiled, _) = Box::pin(compiling).await?;
+        Ok(compiled)
     }
 
-    /// The same for a request that holds as many bytes as the second value of `waiting` while it waits.
+    /// The same for a request that holds as many bytes as the second value of `waiting` while it waits, with the
+    /// capabilities that the catalog produces.
     async fn compile_with<T: Send + 'static>(
         &self,
         opened: Arc<OpenEnvironment>,
         request: CompileRequest,
         waiting: (&CompileOrigin, usize),
         write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
-    ) -> Result<ThreadCatalog<T>, CatalogError> {
+    ) -> Result<(WrittenCatalog<T>, Vec<ProducedCapability>), CatalogError> {
         let (origin, _) = waiting;
         let _place = tokio::select! {
             place = self.inner.plan_places.acquire(&origin.caller) => place,
@@ -292,6 +292,33 @@ impl Catalogs {
         let compilations = &self.inner.compilations;
         let compiling =
             compilations.spawn_blocking(move || compile_in_slot(&on_thread, &request, slot, write));
+        let limited = self.within_limits(compiling, &interrupt, (&opened, &certname));
+        let compiled = limited.await?;
+        drop(ends);
+        let (catalog, compiled) = compiled?;
+        let written = WrittenCatalog {
+            catalog,
+            catalog_uuid,
+            reads: compiled.reads,
+            logs: compiled.logs,
+            ruby_calls: compiled.ruby_calls,
+            waited,
+            took: since.elapsed(),
+        };
+        Ok((written, compiled.capabilities))
+    }
+
+    /// Awaits a compilation on a thread, and interrupts it when its time is over or the engine stops. `subject` is
+    /// what it compiles.
+    ///
+    /// # Errors
+    /// The engine stops, the thread is lost, or the version was removed meanwhile.
+    pub(super) async fn within_limits<T>(
+        &self,
+        compiling: JoinHandle<T>,
+        interrupt: &CompileInterrupt,
+        (opened, subject): (&OpenEnvironment, &str),
+    ) -> Result<T, CatalogError> {
         let time_max = self.inner.settings.time_max;
         tokio::pin!(compiling);
         let compiled = tokio::select! {
@@ -310,28 +337,17 @@ impl Catalogs {
                 return Err(CatalogError::Stopping);
             }
         };
-        drop(ends);
         let compiled = compiled.map_err(|error| CatalogError::Defect {
-            certname,
+            certname: subject.to_owned(),
             cause: error.to_string(),
         })?;
-        if let Some(code_id) = opened.code_id.as_ref().filter(|_| !opened.is_present()) {
-            return Err(CatalogError::VersionRemoved {
+        match opened.code_id.as_ref().filter(|_| !opened.is_present()) {
+            Some(code_id) => Err(CatalogError::VersionRemoved {
                 environment: opened.environment.clone(),
                 code_id: code_id.clone(),
-            });
+            }),
+            None => Ok(compiled),
         }
-        let (catalog, compiled) = compiled?;
-        Ok(ThreadCatalog {
-            catalog,
-            catalog_uuid,
-            reads: compiled.reads,
-            logs: compiled.logs,
-            ruby_calls: compiled.ruby_calls,
-            capabilities: compiled.capabilities,
-            waited,
-            took: since.elapsed(),
-        })
     }
 
     /// Waits for a slot, and returns the time that it took.
@@ -454,18 +470,6 @@ impl Catalogs {
             took: since.elapsed(),
         })
     }
-}
-
-/// A catalog with all that its compilation has.
-struct ThreadCatalog<T> {
-    catalog: T,
-    catalog_uuid: String,
-    reads: CatalogReads,
-    logs: Vec<CompileLog>,
-    ruby_calls: RubyCalls,
-    capabilities: Vec<ProducedCapability>,
-    waited: Duration,
-    took: Duration,
 }
 
 /// Compiles on the current thread, and frees the slot at the end.

@@ -82,7 +82,7 @@ prop_compose! {
             here.map(|((reference, _), _)| *reference).collect::<Vec<_>>().join(", ")
         };
         let is_declared = |reference: &&str| components.iter().any(|(it, _)| it == reference);
-        let relationships = relationships.iter().filter(|(ends, _)| ends.iter().all(|it| is_declared(&it)));
+        let relationships = relationships.iter().filter(|(ends, _)| ends.iter().all(is_declared));
         let declared = components.iter().map(|(_, text)| *text);
         let declared: Vec<&str> = declared.chain(relationships.map(|(_, text)| *text)).collect();
         format!(

@@ -5,9 +5,7 @@
 //! keys, classes and functions.
 
 use super::{PartResult, SourceParser};
-use crate::ast::{
-    CapabilityMapping, CapabilityRole, DefinitionBody, DefinitionKind, Expr, ExprId, SiteDefinition,
-};
+use crate::ast::{CapabilityMapping, CapabilityRole, DefinitionKind, Expr, ExprId, SiteDefinition};
 use crate::token::TokenKind;
 
 /// The words with which these constructs begin, and those of mappings.
@@ -20,25 +18,11 @@ impl SourceParser<'_> {
         let word = self.interner.text(self.token().value?).clone();
         let is_named = is_name(self.kind_after());
         match &*word {
-            "application" if is_named => Some(self.named(DefinitionKind::Application)),
-            "capability" if is_named => Some(self.named(DefinitionKind::Capability)),
+            "application" if is_named => Some(self.resource_type(DefinitionKind::Application)),
+            "capability" if is_named => Some(self.resource_type(DefinitionKind::Capability)),
             "site" if self.kind_after() == TokenKind::LBrace => Some(self.site()),
             _ => None,
         }
-    }
-
-    fn named(&mut self, kind: fn(DefinitionBody) -> DefinitionKind) -> PartResult<ExprId> {
-        let start = self.bump().span;
-        let name = self.definition_name()?;
-        let params = self.parameter_list()?;
-        let (body, end) = self.definition_body("`(` or `{`")?;
-        let body = DefinitionBody {
-            name: self.qualified(name),
-            params,
-            return_type: None,
-            body,
-        };
-        Ok(self.define_as(kind(body), start, name.span, end))
     }
 
     fn site(&mut self) -> PartResult<ExprId> {

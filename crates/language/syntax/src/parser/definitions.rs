@@ -13,7 +13,7 @@ use crate::token::{SyntaxToken, TokenKind};
 impl SourceParser<'_> {
     pub(super) fn definition(&mut self) -> PartResult<ExprId> {
         match self.kind() {
-            TokenKind::Define => self.define(),
+            TokenKind::Define => self.resource_type(DefinitionKind::ResourceType),
             TokenKind::Class => self.class(),
             TokenKind::Plan => self.plan(),
             TokenKind::Node => self.node(),
@@ -37,7 +37,12 @@ impl SourceParser<'_> {
         self.builder.push(Expr::Definition(definition), span)
     }
 
-    fn define(&mut self) -> PartResult<ExprId> {
+    /// Parses the definition of a type whose resources have parameters: of a `define`, an application
+    /// or a capability.
+    pub(super) fn resource_type(
+        &mut self,
+        kind: fn(DefinitionBody) -> DefinitionKind,
+    ) -> PartResult<ExprId> {
         let start = self.bump().span;
         let name = self.definition_name()?;
         let params = self.parameter_list()?;
@@ -48,7 +53,7 @@ impl SourceParser<'_> {
             return_type: None,
             body,
         };
-        Ok(self.define_as(DefinitionKind::ResourceType(body), start, name.span, end))
+        Ok(self.define_as(kind(body), start, name.span, end))
     }
 
     fn class(&mut self) -> PartResult<ExprId> {

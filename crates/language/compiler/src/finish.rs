@@ -13,7 +13,7 @@ use crate::catalog::{ResourceId, ResourceKind, ResourceParameter, flat_texts};
 use crate::compilation::Compilation;
 use crate::defaults::ERRORS_MAX;
 use crate::error::{error_at, location_text};
-use crate::reference::CatalogReference;
+use crate::reference::{CatalogReference, flat_values};
 use crate::state::{CompileState, MAIN};
 
 impl Compilation<'_> {
@@ -192,44 +192,36 @@ impl Compilation<'_> {
                     .collect()
             };
             for (name, parameter) in &parameters {
-                self.check_reference(name, &parameter.value, parameter, &mut errors)?;
+                for value in flat_values(&parameter.value) {
+                    if let Some(message) = self.missing_reference(name, value)? {
+                        errors.push(error_at(message, &parameter.location));
+                    }
+                }
             }
         }
         self.fail_with(errors)
     }
 
-    fn check_reference(
-        &self,
-        name: &str,
-        value: &Value,
-        parameter: &ResourceParameter,
-        errors: &mut Vec<EvalError>,
-    ) -> EvalResult<()> {
+    /// The message about a value of a relationship that is no resource of the catalog; `None` if it is one.
+    fn missing_reference(&self, name: &str, value: &Value) -> EvalResult<Option<String>> {
         let text = match value {
-            Value::Undef => return Ok(()),
-            Value::Array(values) => {
-                return values
-                    .iter()
-                    .try_for_each(|value| self.check_reference(name, value, parameter, errors));
-            }
             Value::Type(ty) => match CatalogReference::of(ty) {
                 Some(reference) => reference.to_string(),
                 None => format!("{ty}[]"),
             },
             other => other.to_string(),
         };
-        let message = match CatalogReference::of_text(&text) {
-            None => format!("No title provided and {text:?} is not a valid resource reference"),
-            Some(reference) => {
-                let found = self.find_resource(&reference.type_name, &reference.title)?;
-                if found.is_some_and(|id| !self.state().catalog.resource(id).is_pruned) {
-                    return Ok(());
-                }
-                format!("Could not find resource '{text}' in parameter '{name}'")
-            }
+        let Some(reference) = CatalogReference::of_text(&text) else {
+            let message =
+                format!("No title provided and {text:?} is not a valid resource reference");
+            return Ok(Some(message));
         };
-        errors.push(error_at(message, &parameter.location));
-        Ok(())
+        let found = self.find_resource(&reference.type_name, &reference.title)?;
+        if found.is_some_and(|id| !self.state().catalog.resource(id).is_pruned) {
+            return Ok(None);
+        }
+        let message = format!("Could not find resource '{text}' in parameter '{name}'");
+        Ok(Some(message))
     }
 }
 

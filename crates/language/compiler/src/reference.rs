@@ -60,6 +60,20 @@ impl CatalogReference {
     }
 }
 
+/// The values of a relationship or of a list of references: nested lists are flat, and undef is left out.
+pub(crate) fn flat_values(value: &Value) -> Vec<&Value> {
+    fn flatten<'v>(value: &'v Value, into: &mut Vec<&'v Value>) {
+        match value {
+            Value::Undef => {}
+            Value::Array(values) => values.iter().for_each(|value| flatten(value, into)),
+            other => into.push(other),
+        }
+    }
+    let mut values = Vec::new();
+    flatten(value, &mut values);
+    values
+}
+
 impl std::fmt::Display for CatalogReference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}[{}]", self.type_name, self.title)

@@ -11,7 +11,7 @@ use crate::catalog::{CatalogResource, ResourceId, ResourceKind, ResourceParamete
 use crate::compilation::Compilation;
 use crate::environment::DefinedTypeRole;
 use crate::error::fail_at;
-use crate::reference::CatalogReference;
+use crate::reference::{CatalogReference, flat_values};
 
 /// The attribute that names the capabilities that a component produces.
 pub(super) const EXPORT: &str = "export";
@@ -125,15 +125,14 @@ impl Compilation<'_> {
         };
         let mut found = ComponentCapabilities::default();
         if let Some(value) = export {
-            self.linked(evaluator, (id, EXPORT), &value, &mut found.exports)?;
+            found.exports = self.linked(evaluator, (id, EXPORT), &value)?;
         }
         if let Some(value) = consume {
-            self.linked(evaluator, (id, CONSUME), &value, &mut found.consumes)?;
+            found.consumes = self.linked(evaluator, (id, CONSUME), &value)?;
         }
         let mut wrong = None;
         for (name, value) in relationships {
-            let mut capabilities = Vec::new();
-            self.related(evaluator, &value, &mut capabilities)?;
+            let capabilities = self.related(evaluator, &value)?;
             match name {
                 "require" => found.requires = capabilities,
                 _ if capabilities.is_empty() => {}
@@ -156,19 +155,23 @@ impl Compilation<'_> {
         evaluator: &mut Evaluator<'_>,
         (id, name): (ResourceId, &str),
         value: &Value,
-        found: &mut Vec<CatalogReference>,
-    ) -> EvalResult<()> {
+    ) -> EvalResult<Vec<CatalogReference>> {
+        flat_values(value)
+            .into_iter()
+            .map(|value| self.linked_capability(evaluator, (id, name), value))
+            .collect()
+    }
+
+    fn linked_capability(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        (id, name): (ResourceId, &str),
+        value: &Value,
+    ) -> EvalResult<CatalogReference> {
         let text = match value {
-            Value::Undef => return Ok(()),
-            Value::Array(values) => {
-                return values
-                    .iter()
-                    .try_for_each(|value| self.linked(evaluator, (id, name), value, found));
-            }
             Value::Type(ty) => match CatalogReference::of(ty) {
                 Some(reference) if self.is_capability(evaluator, &reference)? => {
-                    found.push(reference);
-                    return Ok(());
+                    return Ok(reference);
                 }
                 Some(reference) => {
                     let label = match name {
@@ -199,22 +202,16 @@ impl Compilation<'_> {
         &self,
         evaluator: &mut Evaluator<'_>,
         value: &Value,
-        found: &mut Vec<CatalogReference>,
-    ) -> EvalResult<()> {
-        match value {
-            Value::Array(values) => values
-                .iter()
-                .try_for_each(|value| self.related(evaluator, value, found)),
-            Value::Type(ty) => {
-                if let Some(reference) = CatalogReference::of(ty)
-                    && self.is_capability(evaluator, &reference)?
-                {
-                    found.push(reference);
-                }
-                Ok(())
+    ) -> EvalResult<Vec<CatalogReference>> {
+        let mut capabilities = Vec::new();
+        for ty in flat_values(value).into_iter().filter_map(Value::as_type) {
+            if let Some(reference) = CatalogReference::of(ty)
+                && self.is_capability(evaluator, &reference)?
+            {
+                capabilities.push(reference);
             }
-            _ => Ok(()),
         }
+        Ok(capabilities)
     }
 
     pub(super) fn is_capability(

@@ -13,7 +13,7 @@ use pcore::Value;
 use crate::catalog::{ResourceId, ResourceParameter};
 use crate::compilation::Compilation;
 use crate::error::fail_at;
-use crate::reference::CatalogReference;
+use crate::reference::{CatalogReference, flat_values};
 
 /// The attributes that are relationships.
 const RELATIONSHIPS: [&str; 4] = [REQUIRE, "before", "notify", "subscribe"];
@@ -70,7 +70,7 @@ impl Compilation<'_> {
                     continue;
                 };
                 let mut later = ShownReferences::default();
-                self.add_shown((capability, name), &parameter.value, &mut later)?;
+                self.add_all_shown((capability, name), &parameter.value, &mut later)?;
                 for value in &later.values {
                     self.order_behind(producer, (name, value), &parameter.location)?;
                 }
@@ -111,11 +111,11 @@ impl Compilation<'_> {
         };
         let mut shown = ShownReferences::default();
         if let Some(given) = &given {
-            self.add_shown((id, name), &given.value, &mut shown)?;
+            self.add_all_shown((id, name), &given.value, &mut shown)?;
         }
         if let Some(consume) = &consume {
             let required = shown.values.len();
-            self.add_shown((id, name), &consume.value, &mut shown)?;
+            self.add_all_shown((id, name), &consume.value, &mut shown)?;
             shown.is_changed |= shown.values.len() > required;
         }
         let (Some(parameter), true) = (given.or(consume), shown.is_changed) else {
@@ -138,21 +138,23 @@ impl Compilation<'_> {
 
     /// Adds the references of a relationship as the document shows them: with a producer of this node
     /// in place of a capability that it does not show.
+    fn add_all_shown(
+        &self,
+        owner: (ResourceId, &str),
+        value: &Value,
+        shown: &mut ShownReferences,
+    ) -> EvalResult<()> {
+        flat_values(value)
+            .into_iter()
+            .try_for_each(|value| self.add_shown(owner, value, shown))
+    }
+
     fn add_shown(
         &self,
         (id, name): (ResourceId, &str),
         value: &Value,
         shown: &mut ShownReferences,
     ) -> EvalResult<()> {
-        match value {
-            Value::Undef => return Ok(()),
-            Value::Array(values) => {
-                return values
-                    .iter()
-                    .try_for_each(|value| self.add_shown((id, name), value, shown));
-            }
-            _ => {}
-        }
         let referenced = self.referenced(value)?;
         let state = self.state();
         if referenced.is_none() {

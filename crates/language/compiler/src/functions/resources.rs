@@ -13,7 +13,7 @@ use syntax::ast::ResourceForm;
 use super::arity::check_arity;
 use crate::compilation::Compilation;
 use crate::names::{reference_name, split_reference};
-use crate::reference::CatalogReference;
+use crate::reference::{CatalogReference, flat_values};
 
 pub(super) fn create_resources(
     compilation: &Compilation<'_>,
@@ -122,36 +122,24 @@ pub(super) fn realize(
     call: &mut CallArguments<'_>,
 ) -> EvalResult {
     check_arity("realize", call.len(), 1)?;
-    let mut references = Vec::new();
-    collect_references(&call.arguments, &mut references)?;
+    let values = call.arguments.iter().flat_map(flat_values);
+    let references = values.map(resource_reference).collect::<EvalResult<_>>()?;
     compilation.realize(references);
     Ok(Value::Undef)
 }
 
-fn collect_references(
-    values: &[Value],
-    references: &mut Vec<(Arc<str>, Arc<str>)>,
-) -> EvalResult<()> {
-    for value in values {
-        let reference = match value {
-            Value::Array(values) => {
-                collect_references(values, references)?;
-                continue;
-            }
-            Value::Undef => continue,
-            Value::Type(ty) => CatalogReference::of(ty).map(|it| (it.type_name, it.title)),
-            other => split_reference(&other.to_string())
-                .map(|(type_name, title)| (reference_name(type_name), title.into())),
-        };
-        match reference {
-            Some(reference) => references.push(reference),
-            None => {
-                return raise(format!(
-                    "No title provided and {:?} is not a valid resource reference",
-                    value.to_string()
-                ));
-            }
-        }
+/// The type and the title that a value names.
+fn resource_reference(value: &Value) -> EvalResult<(Arc<str>, Arc<str>)> {
+    let reference = match value {
+        Value::Type(ty) => CatalogReference::of(ty).map(|it| (it.type_name, it.title)),
+        other => split_reference(&other.to_string())
+            .map(|(type_name, title)| (reference_name(type_name), title.into())),
+    };
+    match reference {
+        Some(reference) => Ok(reference),
+        None => raise(format!(
+            "No title provided and {:?} is not a valid resource reference",
+            value.to_string()
+        )),
     }
-    Ok(())
 }

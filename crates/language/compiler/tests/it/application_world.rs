@@ -1,20 +1,15 @@
 //! Environments with applications: a site manifest, and modules in memory. Main type: [`World`].
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use compiler::{
-    ApplicationGraph, ApplicationGraphRequest, CompileRequest, CompilerEnvironment, CompilerSource,
-    DocumentForm, EnvironmentSettings,
+    ApplicationGraph, ApplicationGraphRequest, CompileRequest, CompilerEnvironment, DocumentForm,
 };
-use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
-use lookup::{DirectoryEntry, FileIdentity, HieraSettings, HostError, LookupFiles};
 use pcore::{Hash, Value};
 use serde_json::Value as Json;
-use zeroize::Zeroizing;
 
 use crate::memory_capabilities::MemoryCapabilities;
+use crate::world;
 
 /// The Ruby type `Sql`, with parameters only, as Puppet 4 to 6 had it.
 pub(crate) const SQL: (&str, &str) = (
@@ -115,24 +110,8 @@ pub(crate) struct World {
 impl World {
     /// An environment with this site manifest, and files of modules by `MODULE/PATH`.
     pub(crate) fn new(manifest: &str, files: &[(&str, &str)]) -> Self {
-        let files = files
-            .iter()
-            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
-        let code = MemoryCode {
-            manifest: manifest.to_owned(),
-            files: files.collect(),
-        };
-        let settings = EnvironmentSettings {
-            name: "production".to_owned(),
-            hiera: HieraSettings::default(),
-            settings: Vec::new(),
-            storeconfigs: false,
-            ruby: None,
-            shared_units: None,
-            applications: true,
-        };
         Self {
-            environment: CompilerEnvironment::new(settings, Box::new(code)),
+            environment: world::with_applications(manifest, files),
             capabilities: Arc::default(),
         }
     }
@@ -213,96 +192,4 @@ pub(crate) fn attributes(pairs: &[(&str, Value)]) -> Hash {
         .iter()
         .map(|(name, value)| (*name, value.clone()))
         .collect()
-}
-
-struct MemoryCode {
-    manifest: String,
-    files: BTreeMap<String, String>,
-}
-
-impl CodeSource for MemoryCode {
-    fn module(&self, name: &str) -> Option<CodeModule> {
-        let prefix = format!("{name}/");
-        let mut paths = self.files.keys();
-        paths
-            .any(|path| path.starts_with(&prefix))
-            .then(|| CodeModule {
-                name: name.into(),
-                path: format!("/modules/{name}").into(),
-                dependencies: None,
-            })
-    }
-
-    fn modules(&self) -> Vec<Arc<str>> {
-        let names = self.files.keys().filter_map(|path| path.split('/').next());
-        let mut names: Vec<Arc<str>> = names.map(Into::into).collect();
-        names.dedup();
-        names
-    }
-
-    fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError> {
-        let CodeOwner::Module(module) = owner else {
-            return Ok(None);
-        };
-        let key = format!("{module}/{path}");
-        Ok(self.files.get(&key).map(|text| SourceFile {
-            path: format!("/modules/{key}").into(),
-            bytes: text.as_bytes().into(),
-        }))
-    }
-}
-
-impl LookupFiles for MemoryCode {
-    fn identity(&self, _: &Path) -> Option<FileIdentity> {
-        None
-    }
-
-    fn read(&self, path: &Path) -> Result<String, HostError> {
-        Err(HostError::text(format!("no file {}", path.display())))
-    }
-
-    fn entries(&self, directory: &Path) -> Vec<DirectoryEntry> {
-        let below = format!("{}/", directory.display());
-        let below = below.trim_start_matches("/modules/");
-        let names = self
-            .files
-            .keys()
-            .filter_map(|path| path.strip_prefix(below));
-        names
-            .filter(|name| !name.contains('/'))
-            .map(|name| DirectoryEntry {
-                name: name.to_owned(),
-                is_directory: false,
-            })
-            .collect()
-    }
-
-    fn module_root(&self, name: &str) -> Option<PathBuf> {
-        self.module(name).map(|module| PathBuf::from(&*module.path))
-    }
-
-    fn key(&self, path: &Path) -> Result<Zeroizing<String>, HostError> {
-        LookupFiles::read(self, path).map(Zeroizing::new)
-    }
-}
-
-impl CompilerSource for MemoryCode {
-    fn as_code(&self) -> &dyn CodeSource {
-        self
-    }
-
-    fn as_files(&self) -> &dyn LookupFiles {
-        self
-    }
-
-    fn site_manifests(&self) -> Result<Vec<SourceFile>, CodeReadError> {
-        Ok(vec![SourceFile {
-            path: "site.pp".into(),
-            bytes: self.manifest.as_bytes().into(),
-        }])
-    }
-
-    fn directory(&self) -> String {
-        "/env".to_owned()
-    }
 }

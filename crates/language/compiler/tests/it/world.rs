@@ -1,5 +1,6 @@
-//! An environment in memory, whose only code is a site manifest. Main type: [`Site`].
+//! Environments in memory: a site manifest, and files of modules. Main type: [`MemoryCode`].
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,19 +11,26 @@ use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 use lookup::{DirectoryEntry, FileIdentity, HieraSettings, HostError, LookupFiles};
 use zeroize::Zeroizing;
 
-struct Site(SourceFile);
+struct MemoryCode {
+    manifest: String,
+    files: BTreeMap<String, String>,
+}
 
 /// An environment with this site manifest.
 pub(crate) fn environment(manifest: &str) -> CompilerEnvironment {
-    with_settings(manifest, false)
+    with_settings(manifest, &[], false)
 }
 
-/// An environment whose site manifest may define applications.
-pub(crate) fn with_applications(manifest: &str) -> CompilerEnvironment {
-    with_settings(manifest, true)
+/// An environment with applications, and files of modules by `MODULE/PATH`.
+pub(crate) fn with_applications(manifest: &str, files: &[(&str, &str)]) -> CompilerEnvironment {
+    with_settings(manifest, files, true)
 }
 
-fn with_settings(manifest: &str, applications: bool) -> CompilerEnvironment {
+fn with_settings(
+    manifest: &str,
+    files: &[(&str, &str)],
+    applications: bool,
+) -> CompilerEnvironment {
     let settings = EnvironmentSettings {
         name: "production".to_owned(),
         hiera: HieraSettings::default(),
@@ -32,11 +40,14 @@ fn with_settings(manifest: &str, applications: bool) -> CompilerEnvironment {
         shared_units: None,
         applications,
     };
-    let file = SourceFile {
-        path: "site.pp".into(),
-        bytes: manifest.as_bytes().into(),
+    let files = files
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    let code = MemoryCode {
+        manifest: manifest.to_owned(),
+        files: files.collect(),
     };
-    CompilerEnvironment::new(settings, Box::new(Site(file)))
+    CompilerEnvironment::new(settings, Box::new(code))
 }
 
 /// The document for a node, or the message of the error.
@@ -66,21 +77,39 @@ pub(crate) fn attack(definitions: &str, body: &str) -> Result<String, String> {
     result
 }
 
-impl CodeSource for Site {
-    fn module(&self, _: &str) -> Option<CodeModule> {
-        None
+impl CodeSource for MemoryCode {
+    fn module(&self, name: &str) -> Option<CodeModule> {
+        let prefix = format!("{name}/");
+        let mut paths = self.files.keys();
+        paths
+            .any(|path| path.starts_with(&prefix))
+            .then(|| CodeModule {
+                name: name.into(),
+                path: format!("/modules/{name}").into(),
+                dependencies: None,
+            })
     }
 
     fn modules(&self) -> Vec<Arc<str>> {
-        Vec::new()
+        let names = self.files.keys().filter_map(|path| path.split('/').next());
+        let mut names: Vec<Arc<str>> = names.map(Into::into).collect();
+        names.dedup();
+        names
     }
 
-    fn read(&self, _: CodeOwner<'_>, _: &str) -> Result<Option<SourceFile>, CodeReadError> {
-        Ok(None)
+    fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError> {
+        let CodeOwner::Module(module) = owner else {
+            return Ok(None);
+        };
+        let key = format!("{module}/{path}");
+        Ok(self.files.get(&key).map(|text| SourceFile {
+            path: format!("/modules/{key}").into(),
+            bytes: text.as_bytes().into(),
+        }))
     }
 }
 
-impl LookupFiles for Site {
+impl LookupFiles for MemoryCode {
     fn identity(&self, _: &Path) -> Option<FileIdentity> {
         None
     }
@@ -89,12 +118,24 @@ impl LookupFiles for Site {
         Err(HostError::text(format!("no file {}", path.display())))
     }
 
-    fn entries(&self, _: &Path) -> Vec<DirectoryEntry> {
-        Vec::new()
+    fn entries(&self, directory: &Path) -> Vec<DirectoryEntry> {
+        let below = format!("{}/", directory.display());
+        let below = below.trim_start_matches("/modules/");
+        let names = self
+            .files
+            .keys()
+            .filter_map(|path| path.strip_prefix(below));
+        names
+            .filter(|name| !name.contains('/'))
+            .map(|name| DirectoryEntry {
+                name: name.to_owned(),
+                is_directory: false,
+            })
+            .collect()
     }
 
-    fn module_root(&self, _: &str) -> Option<PathBuf> {
-        None
+    fn module_root(&self, name: &str) -> Option<PathBuf> {
+        self.module(name).map(|module| PathBuf::from(&*module.path))
     }
 
     fn key(&self, path: &Path) -> Result<Zeroizing<String>, HostError> {
@@ -102,7 +143,7 @@ impl LookupFiles for Site {
     }
 }
 
-impl CompilerSource for Site {
+impl CompilerSource for MemoryCode {
     fn as_code(&self) -> &dyn CodeSource {
         self
     }
@@ -112,7 +153,10 @@ impl CompilerSource for Site {
     }
 
     fn site_manifests(&self) -> Result<Vec<SourceFile>, CodeReadError> {
-        Ok(vec![self.0.clone()])
+        Ok(vec![SourceFile {
+            path: "site.pp".into(),
+            bytes: self.manifest.as_bytes().into(),
+        }])
     }
 
     fn directory(&self) -> String {

@@ -19,6 +19,7 @@
 //! | [`agent_requests`] | requests of Puppet agents for it |
 //! | [`booted_machine`] | machines with a real systemd, for installation tests |
 //! | [`typed_document`] | the commands of a document, to be typed on such machines |
+//! | [`fenced_blocks`] | the blocks of code of a document |
 //! | [`machine`], [`figures`] | processor time, memory, the disk; percentiles |
 //! | [`peers`] | real puppetserver, PuppetDB and puppet agents |
 //!
@@ -31,6 +32,7 @@ pub mod control_repository;
 pub mod door;
 pub mod engine;
 pub mod fairness;
+pub mod fenced_blocks;
 pub mod figures;
 pub mod fleet;
 pub mod forge_server;

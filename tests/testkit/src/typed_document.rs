@@ -15,6 +15,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::fenced_blocks::{FencedBlock, fenced_blocks};
+
 /// The typed blocks of a document.
 #[derive(Clone, Debug)]
 pub struct TypedDocument {
@@ -59,25 +61,15 @@ impl TypedDocument {
     /// Reads the blocks of a Markdown text.
     pub fn parse(text: &str) -> Result<Self> {
         let mut steps = Vec::new();
-        let mut heading = String::new();
-        let mut lines = text.lines();
-        while let Some(line) = lines.next() {
-            if line.starts_with('#') {
-                line.trim_start_matches('#').trim().clone_into(&mut heading);
-            }
-            let Some(info) = line.strip_prefix("```") else {
-                continue;
-            };
-            let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-            let machine = info
-                .split_whitespace()
-                .find_map(|it| it.strip_prefix("on="));
-            if let Some(machine) = machine {
+        for block in fenced_blocks(text) {
+            let mut words = block.info.split_whitespace();
+            if let Some(machine) = words.find_map(|it| it.strip_prefix("on=")) {
                 steps.push(TypedStep {
-                    heading: heading.clone(),
+                    heading: block.heading.to_owned(),
                     machine: machine.to_owned(),
-                    action: action(info, &block)
-                        .with_context(|| format!("the block `{info}` below {heading:?}"))?,
+                    action: action(&block).with_context(|| {
+                        format!("the block `{}` below {:?}", block.info, block.heading)
+                    })?,
                 });
             }
         }
@@ -85,23 +77,22 @@ impl TypedDocument {
     }
 }
 
-fn action(info: &str, block: &[&str]) -> Result<TypedAction> {
-    match info.split_whitespace().next() {
+fn action(block: &FencedBlock<'_>) -> Result<TypedAction> {
+    match block.info.split_whitespace().next() {
         Some("console") => {
-            let commands = commands(block);
+            let commands = commands(&block.lines);
             ensure!(!commands.is_empty(), "it has no line that begins with `$ `");
             Ok(TypedAction::Commands(commands))
         }
         Some("file") => {
-            let (first, rest) = block.split_first().context("it is empty")?;
+            let (first, rest) = block.lines.split_first().context("it is empty")?;
             let path = first.strip_prefix("# /").context("it names no file")?;
-            let content = rest.iter().flat_map(|line| [*line, "\n"]).collect();
             Ok(TypedAction::File {
                 path: format!("/{path}"),
-                content,
+                content: joined(rest),
             })
         }
-        _ => Ok(TypedAction::Commands(joined(block))),
+        _ => Ok(TypedAction::Commands(block.text())),
     }
 }
 

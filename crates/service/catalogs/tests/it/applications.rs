@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use catalogs::{CatalogError, CatalogRequest};
+use catalogs::CatalogError;
 use classifier::NodeFacts;
 use compiler::{CatalogDocument, DocumentForm};
 use serde_json::json;
 
-use crate::world::{World, code_id, notices, request};
+use crate::world::{World, code_id, kept, notices, request};
 
 const SITE: &str = "
 capability secret(Sensitive[String] $password, Integer $port = 5) { }
@@ -33,14 +33,6 @@ site {
 fn deploy(world: &World, digit: char, manifest: &str) {
     let version = world.deploy(digit, manifest);
     std::fs::write(version.join("environment.conf"), "applications = true\n").unwrap();
-}
-
-fn kept(certname: &str) -> CatalogRequest {
-    CatalogRequest {
-        environment: None,
-        keep_exports: true,
-        ..request(certname)
-    }
 }
 
 #[tokio::test]

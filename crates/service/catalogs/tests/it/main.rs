@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod applications;
+mod applications_page;
 mod embedded_capabilities;
 mod embedded_exports;
 mod engine;

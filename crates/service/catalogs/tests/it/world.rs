@@ -27,14 +27,18 @@ pub(crate) struct World {
     _database: Database,
 }
 
-/// Every node whose name begins with `n` has facts.
-struct NumberedNodes;
+/// Nodes whose names begin with `n`, and those of `example.net`, have facts.
+struct NodesWithFacts;
 
 #[async_trait]
-impl FactSource for NumberedNodes {
+impl FactSource for NodesWithFacts {
     async fn facts(&self, certname: &Certname) -> Result<Option<NodeFacts>, FactSourceError> {
-        Ok(certname.as_str().starts_with('n').then(|| NodeFacts {
-            fact: json!({"size": certname.as_str().len(), "kernel": "Linux"}),
+        let name = certname.as_str();
+        let is_known = name.starts_with('n') || name.ends_with(".example.net");
+        Ok(is_known.then(|| NodeFacts {
+            fact: json!({
+                "size": name.len(), "kernel": "Linux", "networking": {"fqdn": name},
+            }),
             trusted: json!({"certname": "other", "extensions": {"pp_role": "web"}}),
             ..NodeFacts::without_facts(certname.clone())
         }))
@@ -94,10 +98,10 @@ impl World {
             .await
             .unwrap();
         let settings = settings(root.path(), &store).await;
-        let known = ["n1", "n2"].map(str::to_owned);
+        let known = ["n1", "n2", "db.example.net"].map(str::to_owned);
         store.record_inventory_nodes(&known).await.unwrap();
         let classifier = Classifier::open(store).await.unwrap();
-        classifier.set_fact_source(Arc::new(NumberedNodes));
+        classifier.set_fact_source(Arc::new(NodesWithFacts));
         let code = EnvironmentDir::new(root.path()).with_versions(root.path().join("versions"));
         std::fs::create_dir_all(root.path().join("environments")).unwrap();
         let settings = CatalogSettings {
@@ -162,6 +166,15 @@ pub(crate) fn request(certname: &str) -> CatalogRequest {
             priority: CompilePriority::Foreground,
         },
         keep_exports: false,
+    }
+}
+
+/// A request whose exported resources and capabilities are kept.
+pub(crate) fn kept(certname: &str) -> CatalogRequest {
+    CatalogRequest {
+        environment: None,
+        keep_exports: true,
+        ..request(certname)
     }
 }
 

@@ -8,18 +8,19 @@
     reason = "a benchmark prints its figures"
 )]
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use compiler::{
-    CompileRequest, CompilerEnvironment, CompilerSource, DocumentForm, EnvironmentSettings,
-};
-use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
-use lookup::{DirectoryEntry, FileIdentity, HieraSettings, HostError, LookupFiles};
+use compiler::{CompileRequest, CompilerEnvironment, DocumentForm};
 use pcore::{Hash, Value};
-use zeroize::Zeroizing;
+
+#[allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "only a part of the tests' world is used here"
+)]
+#[path = "../tests/it/world.rs"]
+mod world;
 
 /// The allocator of the server.
 #[global_allocator]
@@ -49,7 +50,7 @@ fn generated(files: usize, defined: usize, rounds: usize) -> Result<(), String> 
         .collect();
     measure(
         "files written out",
-        &SiteManifest::new(written),
+        &written,
         &request("web1", Hash::new()),
         rounds,
     )?;
@@ -58,12 +59,7 @@ fn generated(files: usize, defined: usize, rounds: usize) -> Result<(), String> 
          Integer[1, {defined}].each |$i| {{ d {{ \"x$i\": n => $i }} }}\n"
     );
     let request = request("web1", Hash::new());
-    measure(
-        "a defined type in a loop",
-        &SiteManifest::new(looped),
-        &request,
-        rounds,
-    )
+    measure("a defined type in a loop", &looped, &request, rounds)
 }
 
 fn request(node: &str, facts: Hash) -> CompileRequest {
@@ -77,12 +73,12 @@ fn request(node: &str, facts: Hash) -> CompileRequest {
 
 fn measure(
     name: &str,
-    code: &SiteManifest,
+    manifest: &str,
     request: &CompileRequest,
     rounds: usize,
 ) -> Result<(), String> {
     let since = Instant::now();
-    let environment = environment(code.clone());
+    let environment = world::environment(manifest);
     let resources = compile(&environment, request)?;
     let cold = since.elapsed();
     let mut times: Vec<Duration> = Vec::with_capacity(rounds);
@@ -122,95 +118,4 @@ fn compile(environment: &CompilerEnvironment, request: &CompileRequest) -> Resul
     let text = compiled.document.to_text(DocumentForm::Rich);
     std::hint::black_box(text.map_err(|error| error.to_string())?);
     Ok(compiled.document.resource_count())
-}
-
-fn environment(code: SiteManifest) -> CompilerEnvironment {
-    let settings = EnvironmentSettings {
-        name: "production".to_owned(),
-        hiera: HieraSettings {
-            has_classifier_data: false,
-            strict: true,
-            ..HieraSettings::default()
-        },
-        settings: Vec::new(),
-        storeconfigs: false,
-        ruby: None,
-        shared_units: None,
-        applications: false,
-    };
-    CompilerEnvironment::new(settings, Box::new(code))
-}
-
-/// An environment with a site manifest and nothing else.
-#[derive(Clone)]
-struct SiteManifest {
-    text: Arc<[u8]>,
-}
-
-impl SiteManifest {
-    fn new(text: String) -> Self {
-        Self {
-            text: text.into_bytes().into(),
-        }
-    }
-}
-
-impl CodeSource for SiteManifest {
-    fn module(&self, _: &str) -> Option<CodeModule> {
-        None
-    }
-
-    fn modules(&self) -> Vec<Arc<str>> {
-        Vec::new()
-    }
-
-    fn read(&self, _: CodeOwner<'_>, _: &str) -> Result<Option<SourceFile>, CodeReadError> {
-        Ok(None)
-    }
-}
-
-impl LookupFiles for SiteManifest {
-    fn identity(&self, _: &Path) -> Option<FileIdentity> {
-        None
-    }
-
-    fn read(&self, path: &Path) -> Result<String, HostError> {
-        Err(HostError::text(format!(
-            "{} does not exist",
-            path.display()
-        )))
-    }
-
-    fn entries(&self, _: &Path) -> Vec<DirectoryEntry> {
-        Vec::new()
-    }
-
-    fn module_root(&self, _: &str) -> Option<PathBuf> {
-        None
-    }
-
-    fn key(&self, path: &Path) -> Result<Zeroizing<String>, HostError> {
-        LookupFiles::read(self, path).map(Zeroizing::new)
-    }
-}
-
-impl CompilerSource for SiteManifest {
-    fn as_code(&self) -> &dyn CodeSource {
-        self
-    }
-
-    fn as_files(&self) -> &dyn LookupFiles {
-        self
-    }
-
-    fn site_manifests(&self) -> Result<Vec<SourceFile>, CodeReadError> {
-        Ok(vec![SourceFile {
-            path: "site.pp".into(),
-            bytes: Arc::clone(&self.text),
-        }])
-    }
-
-    fn directory(&self) -> String {
-        "/".to_owned()
-    }
 }

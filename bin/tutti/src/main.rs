@@ -3,6 +3,7 @@
 //! Invariant: this file only dispatches to the commands; a failed start ends with exit code 64 and
 //! a message that names the necessary change.
 
+mod applications;
 mod audit;
 mod broker;
 mod ca;

@@ -22,6 +22,7 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::applications::CompiledApplications;
 use crate::config::Config;
 use crate::{ca, services};
 
@@ -221,6 +222,7 @@ impl ServerEngines {
             JobsConfig {
                 tracer: info.tracer.clone(),
                 pinned_versions: pinned_versions.clone(),
+                applications: Arc::new(CompiledApplications(catalogs.clone())),
                 ..jobs_config(config, fleet)
             },
             store.clone(),

@@ -161,7 +161,7 @@ impl OwnerRestrictedJobs {
     async fn resolve_members(&self, part: &NodeScope) -> Vec<String> {
         let nodes = self
             .jobs
-            .resolve_targets(part, "")
+            .resolve_targets(part, "", "")
             .await
             .unwrap_or_default();
         nodes.iter().map(ToString::to_string).collect()

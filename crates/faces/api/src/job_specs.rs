@@ -17,7 +17,7 @@ use crate::code;
 use crate::failure::ApiFailure;
 use crate::near_names::with_near_names;
 use crate::plans;
-use crate::refusals::{resolve_refusal, scope_refusal, submit_refusal};
+use crate::refusals::{cycle_refusal, resolve_refusal, scope_refusal, submit_refusal};
 
 /// A job of this caller, without texts.
 pub(crate) fn caller_job(
@@ -71,11 +71,12 @@ pub(crate) async fn create_job(
     }
 }
 
-fn run_job_error(error: RunJobError) -> ApiFailure {
+pub(crate) fn run_job_error(error: RunJobError) -> ApiFailure {
     let text = error.to_string();
     let refused = match error {
         RunJobError::Code(error) => return code::code_error(error),
         RunJobError::Scope(error) => return scope_refusal(&error),
+        RunJobError::Cycle(cycle) => return cycle_refusal(&cycle),
         RunJobError::Classify(error) => return resolve_refusal("enforce_environment", &error),
         RunJobError::Parameters { problems, .. } => {
             ApiError::invalid("params", text).with("params", problems_json(&problems))

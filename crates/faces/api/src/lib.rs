@@ -47,6 +47,7 @@ mod remote_brokers;
 mod request_log;
 mod request_parameters;
 mod root;
+mod run_order;
 mod run_reports;
 mod schedules;
 mod scope;
@@ -120,6 +121,7 @@ pub fn router(state: ApiState) -> Router {
         .mount(&routes::CODE_ENVIRONMENT, environments::show)
         .mount(&routes::APPLICATIONS, environments::applications)
         .mount(&routes::INSTANCES, environments::instances)
+        .mount(&routes::RUN_ORDER, run_order::show)
         .mount(&routes::USAGE, usage::show)
         .mount(&routes::JOBS, jobs::list)
         .mount(&routes::JOB, jobs::show)

@@ -1,8 +1,11 @@
 //! Errors that all commands share if they create no job.
 
 use api_types::{ApiError, kinds};
-use jobs::{JobSubmitError, NodeResolveError, ScopeError};
-use serde_json::json;
+use jobs::{
+    ApplicationGraphError, DependencyCycle, JobSubmitError, NodeProduct, NodeResolveError,
+    ScopeError,
+};
+use serde_json::{Value, json};
 
 use crate::failure::ApiFailure;
 
@@ -32,10 +35,37 @@ pub(crate) fn scope_refusal(error: &ScopeError) -> ApiFailure {
         }
         ScopeError::TooManyNodes(_) => ApiError::invalid("scope.nodes", text),
         ScopeError::NoEnvironment => ApiError::invalid("scope.whole_environment", text),
+        ScopeError::ApplicationWithoutEnvironment => ApiError::invalid("scope.application", text),
+        ScopeError::ApplicationsDisabled(_) => ApiError::new(kinds::UNKNOWN_APPLICATION, text),
+        ScopeError::UnknownApplication { instances, .. } => {
+            ApiError::new(kinds::UNKNOWN_APPLICATION, text).with("instances", json!(instances))
+        }
+        ScopeError::Applications(error) => return applications_refusal(error),
         ScopeError::Resolve(error) => return resolve_refusal("scope", error),
         _ => return ApiFailure::internal("resolve the scope", error),
     };
     ApiFailure(refused)
+}
+
+/// The error for applications that are not known.
+fn applications_refusal(error: &ApplicationGraphError) -> ApiFailure {
+    let text = error.to_string();
+    match error {
+        ApplicationGraphError::Compile(_) => ApiError::new(kinds::CATALOG_COMPILE, text).into(),
+        ApplicationGraphError::Unavailable(_) => {
+            ApiError::new(kinds::COMPILER_UNAVAILABLE, text).into()
+        }
+        _ => ApiFailure::internal("read the applications", error),
+    }
+}
+
+/// The error for nodes that wait for each other.
+pub(crate) fn cycle_refusal(cycle: &DependencyCycle) -> ApiFailure {
+    let step =
+        |product: &NodeProduct| json!({"node": product.node, "capability": product.capability});
+    let path: Vec<Value> = cycle.path.iter().map(step).collect();
+    let refused = ApiError::new(kinds::DEPENDENCY_CYCLE, cycle.to_string());
+    ApiFailure(refused.with("cycle", json!(path)))
 }
 
 /// The error for a scope at `place` that could not be resolved.
@@ -95,6 +125,34 @@ mod tests {
             ),
             (ScopeError::TooManyNodes(7), (400, "validation-error")),
             (ScopeError::NoEnvironment, (400, "validation-error")),
+            (
+                ScopeError::ApplicationWithoutEnvironment,
+                (400, "validation-error"),
+            ),
+            (
+                ScopeError::ApplicationsDisabled(text()),
+                (404, "unknown-application"),
+            ),
+            (
+                ScopeError::UnknownApplication {
+                    environment: text(),
+                    selector: "Lamp[x]".parse().unwrap(),
+                    instances: Vec::new(),
+                },
+                (404, "unknown-application"),
+            ),
+            (
+                ApplicationGraphError::Compile(text()).into(),
+                (422, "catalog-compile-error"),
+            ),
+            (
+                ApplicationGraphError::Unavailable(text()).into(),
+                (503, "compiler-unavailable"),
+            ),
+            (
+                ApplicationGraphError::Broken(text()).into(),
+                (500, "unknown-error"),
+            ),
             (NodeResolveError::Query(text()).into(), (400, "query-error")),
             (
                 NodeResolveError::Unreachable(text()).into(),

@@ -34,9 +34,13 @@ pub(crate) fn engine_scope(
             caller.demand(api, "node_groups", "view", &group)?;
             Ok(jobs::NodeScope::NodeGroup(group.to_ascii_lowercase()))
         }
-        ScopeKind::Application(_) => {
-            let what = "this server does not know applications; name the nodes in scope.nodes";
-            Err(ApiError::invalid("scope.application", what).into())
+        ScopeKind::Application(text) => {
+            // The names of an application's nodes are those that the list of instances shows.
+            let permission = RequestedPermission::any("orchestrator", "view");
+            api.access.authorize(&caller.0, permission)?;
+            let selector = text.parse();
+            let selector = selector.map_err(|what| ApiError::invalid("scope.application", what))?;
+            Ok(jobs::NodeScope::Application(selector))
         }
         ScopeKind::WholeEnvironment => Ok(jobs::NodeScope::WholeEnvironment),
     }

@@ -68,7 +68,8 @@ pub(crate) async fn permitted_nodes(
             Some(allowed)
         }
     };
-    let asked = api.jobs.resolve_targets(scope, environment).await;
+    let owner = &caller.0.user_id;
+    let asked = api.jobs.resolve_targets(scope, environment, owner).await;
     let asked = asked.map_err(|error| scope_refusal(&error))?;
     let is_allowed = |node: &Certname| match &allowed {
         Some(allowed) => allowed.contains(node.as_str()),
@@ -97,7 +98,7 @@ async fn resolve_members(
     api: &SharedApiContext,
     scope: &NodeScope,
 ) -> Result<Vec<String>, ApiFailure> {
-    match api.jobs.resolve_targets(scope, "").await {
+    match api.jobs.resolve_targets(scope, "", "").await {
         Ok(nodes) => Ok(nodes.iter().map(ToString::to_string).collect()),
         Err(
             ScopeError::EmptyTarget

@@ -11,7 +11,9 @@ use compiler::{
     CapabilitySearch, CapabilitySearchError, ProducedCapabilities, ProducedCapability,
     StoredCapability,
 };
+use environments::EnvironmentName;
 use pcore::{Hash, RichDataError, Type, Value};
+use pcp::Certname;
 use pki::seal::SealKey;
 use serde_json::Value as Json;
 use store::{ProducedCapabilityRow, Store, StoreError};
@@ -195,6 +197,26 @@ impl EmbeddedCapabilities {
             capabilities: self,
             code_id: code_id.map(str::to_owned),
         }
+    }
+
+    /// True if the last catalog of a node in this environment produces the capability with this reference, such as
+    /// `Sql[app1]`.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn is_produced(
+        &self,
+        environment: &EnvironmentName,
+        producer: &Certname,
+        reference: &str,
+    ) -> Result<bool, StoreError> {
+        let (type_name, rest) = reference.split_once('[').unwrap_or((reference, ""));
+        let title = rest.strip_suffix(']').unwrap_or(rest);
+        let limit = CAPABILITY_PRODUCERS_MAX;
+        let store = &self.store;
+        let rows = store.produced_capabilities(environment.as_str(), type_name, title, None, limit);
+        let is_producer = |row: &ProducedCapabilityRow| row.certname == producer.as_str();
+        Ok(rows.await?.iter().any(is_producer))
     }
 
     fn stored(

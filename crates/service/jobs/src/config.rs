@@ -11,6 +11,7 @@ use environments::PinnedVersions;
 use store::{Clock, SystemClock};
 use telemetry::Tracer;
 
+use crate::applications::{ApplicationGraphs, NoApplications};
 use crate::defaults;
 use crate::file_server::FileServer;
 use crate::resolve::{EmptyResolver, NodeResolver};
@@ -24,6 +25,8 @@ pub struct JobsConfig {
     pub global_concurrent_compiles: usize,
     /// Source of knowledge about nodes: inventory and classifier.
     pub resolve: Arc<dyn NodeResolver>,
+    /// Source of the applications of environments, which order Puppet runs.
+    pub applications: Arc<dyn ApplicationGraphs>,
     /// `https://HOST` of the console that shows the reports of Puppet runs; `None`: no links to
     /// reports.
     pub console_url: Option<String>,
@@ -74,6 +77,7 @@ impl Default for JobsConfig {
             task_concurrency: defaults::TASK_CONCURRENCY,
             global_concurrent_compiles: defaults::CONCURRENT_COMPILES,
             resolve: Arc::new(EmptyResolver),
+            applications: Arc::new(NoApplications),
             console_url: None,
             file_server: None,
             run_timeout: defaults::RUN_TIMEOUT,

@@ -207,3 +207,9 @@ pub const PATTERN_PROGRAM_BYTES: usize = 1 << 20;
 
 /// Selectors without a node that one message names, and nodes that one ambiguous short name is listed with.
 pub const SELECTOR_PROBLEMS: usize = 5;
+
+/// Length of the name of an application, or of the reference of an instance: Puppet has no limit, and a title that is
+/// a path has 4,096 bytes at most.
+pub const APPLICATION_REFERENCE_BYTES: usize = 4_096;
+/// Nodes of a cycle that a message names: a cycle of 50 nodes is named whole, in 5 KB.
+pub const CYCLE_NODES_NAMED: usize = 50;

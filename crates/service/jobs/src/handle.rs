@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use environments::{BlobStore, CodeReader};
+use environments::{BlobStore, CodeReader, EnvironmentName};
 use fabric::{EngineInbox, Fabric};
 use pcp::Certname;
 use pki::seal::SealKey;
@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::applications::{NodeOrder, PlannedNodes};
 use crate::blocking_requests::{BlockingRequests, NodeRequestError};
 use crate::config::JobsConfig;
 use crate::defaults::{CLOCK_JITTER_MS, COMMANDS, LIVE_REPORTS, SCOPE_NODES};
@@ -39,7 +40,7 @@ use crate::returning_nodes::ReturningNodes;
 use crate::running_jobs::RunningJobs;
 use crate::spec::JobSpec;
 use crate::submit::JobSubmitError;
-use crate::targets::{NodeScope, ScopeError, resolve_targets};
+use crate::targets::{NodeScope, ScopeError, TargetSources, resolve_targets};
 use crate::withdrawals::WithdrawnJobs;
 
 /// The job engine. Cheap to clone.
@@ -150,6 +151,7 @@ impl Jobs {
             task_concurrency: config.task_concurrency,
             global_concurrent_compiles: config.global_concurrent_compiles,
             resolve: Arc::clone(&config.resolve),
+            applications: Arc::clone(&config.applications),
             console_url: config.console_url.clone(),
             file_server: config.file_server.clone(),
             reconnect_grace: config.reconnect_grace,
@@ -207,6 +209,7 @@ impl Jobs {
             blobs,
             seal,
             clock: Arc::clone(&config.clock),
+            applications: Arc::clone(&config.applications),
             resolve: Arc::clone(&config.resolve),
             run_timeout: config.run_timeout,
             downloads: config.downloads.clone(),
@@ -294,13 +297,46 @@ impl Jobs {
         self.shared.config.away_grace
     }
 
-    /// The nodes that a scope resolves to, for a command in this environment.
+    /// The nodes that a scope resolves to, for a command of the user with the id `owner` in this environment; empty:
+    /// it names none.
     pub async fn resolve_targets(
         &self,
         scope: &NodeScope,
         environment: &str,
+        owner: &str,
     ) -> Result<Vec<Certname>, ScopeError> {
-        resolve_targets(scope, environment, &*self.shared.config.resolve).await
+        let environment = environment.parse().ok();
+        resolve_targets(scope, environment.as_ref(), &self.sources(owner)).await
+    }
+
+    /// The order in which the nodes of a scope run Puppet in this environment.
+    ///
+    /// # Errors
+    /// The scope resolves to no nodes, or they have no order.
+    pub async fn node_order(
+        &self,
+        scope: &NodeScope,
+        environment: &EnvironmentName,
+        owner: &str,
+    ) -> Result<PlannedNodes, RunJobError> {
+        let sources = self.sources(owner);
+        let nodes = resolve_targets(scope, Some(environment), &sources).await?;
+        let applications = sources.environment_applications(environment).await;
+        let applications = applications.map_err(ScopeError::from)?.unwrap_or_default();
+        let order = NodeOrder::new(&applications, nodes)?;
+        Ok(PlannedNodes {
+            applications,
+            order,
+        })
+    }
+
+    fn sources<'a>(&'a self, owner: &'a str) -> TargetSources<'a> {
+        TargetSources {
+            nodes: &*self.shared.config.resolve,
+            applications: &*self.shared.config.applications,
+            code_id: None,
+            owner,
+        }
     }
 
     /// The nodes, of these, that are not in this environment: by the classifier, or else by their

@@ -8,6 +8,7 @@
 //!   has proved that it never got the first;
 //! - a run's terminal state is never left, and a job's last event is its last.
 
+mod applications;
 mod blocking_requests;
 mod boot_clock;
 mod config;
@@ -57,6 +58,11 @@ mod trace;
 mod verdict;
 mod withdrawals;
 
+pub use applications::{
+    ApplicationComponent, ApplicationGraphError, ApplicationGraphs, ApplicationInstance,
+    ApplicationSelector, DependencyCycle, EnvironmentApplications, InvalidApplicationSelector,
+    NoApplications, NodeOrder, NodeProduct, PlannedNodes,
+};
 pub use blocking_requests::NodeRequestError;
 pub use boot_clock::BootClock;
 pub use config::JobsConfig;
@@ -76,8 +82,7 @@ pub use plan_jobs::{PlanEnd, PlanJobError, PlanJobs, PlanStart};
 pub use puppet::{CatalogCode, PuppetFlagError, PuppetFlags};
 pub use refusal::RunJobError;
 pub use resolve::{
-    EmptyResolver, EnvironmentGraph, NodeEnvironment, NodeResolveError, NodeResolver,
-    PuppetReportSummary, PuppetRun,
+    EmptyResolver, NodeEnvironment, NodeResolveError, NodeResolver, PuppetReportSummary, PuppetRun,
 };
 pub use rollout::{BatchCount, Rollout, RolloutHalt, RolloutStep};
 pub use secrets::ReturnedSecret;
@@ -90,6 +95,6 @@ pub use state::{JobState, RunState};
 pub use submit::JobSubmitError;
 pub use targets::{NodeScope, ScopeError};
 pub use verdict::{
-    KIND_CONFLICT, KIND_EXECUTION, KIND_MAX_FAILURES, KIND_OLD_PUPPET, KIND_RESULT_LOST,
-    KIND_STOPPED, KIND_TIMEOUT, KIND_UNKNOWN,
+    KIND_CONFLICT, KIND_DEPENDENCY, KIND_EXECUTION, KIND_MAX_FAILURES, KIND_OLD_PUPPET,
+    KIND_RESULT_LOST, KIND_STOPPED, KIND_TIMEOUT, KIND_UNKNOWN,
 };

@@ -5,6 +5,7 @@
 use environments::{BlobError, CodeError, ParamProblem};
 use pxp::task::TaskName;
 
+use crate::applications::DependencyCycle;
 use crate::plan_jobs::PlanJobError;
 use crate::puppet::PuppetFlagError;
 use crate::resolve::NodeResolveError;
@@ -21,6 +22,9 @@ pub enum RunJobError {
     /// The scope resolves to no nodes.
     #[error(transparent)]
     Scope(#[from] ScopeError),
+    /// The nodes wait for each other.
+    #[error(transparent)]
+    Cycle(#[from] DependencyCycle),
     /// The environments of the nodes cannot be looked up.
     #[error("the environments of the nodes cannot be looked up: {0}")]
     Classify(NodeResolveError),

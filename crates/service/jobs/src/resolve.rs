@@ -51,16 +51,6 @@ pub trait NodeResolver: fmt::Debug + Send + Sync {
         Ok(vec![None; nodes.len()])
     }
 
-    /// The order of Puppet runs within an environment: the edges of application orchestration.
-    /// Nodes without an edge are independent, as all are by default.
-    async fn environment_graph(
-        &self,
-        _environment: &str,
-        _nodes: &[Certname],
-    ) -> Result<EnvironmentGraph, NodeResolveError> {
-        Ok(EnvironmentGraph::default())
-    }
-
     /// Facts about a Puppet run that its report adds to the agent's answer; the implementation may
     /// also store that answer. Called before the run's end is written, and again after a crash.
     async fn find_report(
@@ -79,13 +69,6 @@ pub enum NodeEnvironment {
     /// The node's groups do not agree, so it gets no environment; the text names the conflict,
     /// without secrets.
     Conflict(String),
-}
-
-/// Dependencies between the Puppet runs of nodes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EnvironmentGraph {
-    /// `(first, then)`: the second starts when the first has finished.
-    pub edges: Vec<(Certname, Certname)>,
 }
 
 /// A Puppet run as reported by its agent.

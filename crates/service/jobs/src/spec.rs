@@ -10,6 +10,7 @@ use std::time::Duration;
 use api_types::rollout::RolloutOptions;
 use environments::EnvironmentName;
 use pcp::Certname;
+use pxp::action::CodeId;
 use pxp::task::TaskName;
 use serde_json::{Map, Value};
 use store::{PlanJournalWrite, SlotKey};
@@ -221,6 +222,14 @@ impl JobWork {
             environment: self.environment()?.to_string(),
             code_id: run.code.pinned()?.clone(),
         })
+    }
+
+    /// The version whose applications order the nodes; `None`: the live one.
+    pub(crate) fn known_code_id(&self) -> Option<CodeId> {
+        match self {
+            Self::Puppet(run) => run.code.code_id(),
+            Self::Task(task) | Self::Native { task, .. } => task.code_id.as_ref()?.parse().ok(),
+        }
     }
 
     pub(crate) fn is_noop(&self) -> bool {

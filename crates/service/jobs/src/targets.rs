@@ -5,9 +5,14 @@
 
 use std::collections::HashSet;
 
+use environments::EnvironmentName;
 use pcp::Certname;
+use pxp::action::CodeId;
 use serde_json::{Value, json};
 
+use crate::applications::{
+    ApplicationGraphError, ApplicationGraphs, ApplicationSelector, EnvironmentApplications,
+};
 use crate::defaults::SCOPE_NODES;
 use crate::resolve::{NodeResolveError, NodeResolver};
 
@@ -21,6 +26,8 @@ pub enum NodeScope {
     Query(Value),
     /// Nodes that match the rules of the node group with this UUID.
     NodeGroup(String),
+    /// Nodes to which components of these application instances are mapped.
+    Application(ApplicationSelector),
     /// All nodes of the environment.
     WholeEnvironment,
 }
@@ -41,25 +48,75 @@ pub enum ScopeError {
     /// The scope is a whole environment, but the request names none.
     #[error("whole_environment needs an environment")]
     NoEnvironment,
+    /// The scope is an application, but the request names no environment.
+    #[error("an application needs an environment")]
+    ApplicationWithoutEnvironment,
+    /// The environment has not enabled applications.
+    #[error(
+        "the environment `{0}` has no applications; `applications = true` in its environment.conf enables them"
+    )]
+    ApplicationsDisabled(String),
+    /// The environment has no such instance.
+    #[error(
+        "the environment `{environment}` has no instance {selector}{}",
+        list_instances(instances)
+    )]
+    UnknownApplication {
+        /// Name of the environment.
+        environment: String,
+        /// The application or instance as requested.
+        selector: ApplicationSelector,
+        /// References of the first instances that there are.
+        instances: Vec<String>,
+    },
+    /// The applications of the environment are not known.
+    #[error(transparent)]
+    Applications(#[from] ApplicationGraphError),
     /// The inventory or classifier cannot answer.
     #[error(transparent)]
     Resolve(#[from] NodeResolveError),
 }
 
+/// Instances that a message names.
+const NAMED_INSTANCES: usize = 10;
+
+fn list_instances(instances: &[String]) -> String {
+    match instances {
+        [] => "; its site declares none".to_owned(),
+        _ => format!("; there are {}", instances.join(", ")),
+    }
+}
+
+/// The sources that scopes are resolved with, for one job.
+pub(crate) struct TargetSources<'a> {
+    pub(crate) nodes: &'a dyn NodeResolver,
+    pub(crate) applications: &'a dyn ApplicationGraphs,
+    /// Version of the environment's code; `None`: the live one.
+    pub(crate) code_id: Option<&'a CodeId>,
+    /// Id of the user for whom applications are compiled.
+    pub(crate) owner: &'a str,
+}
+
 /// Resolves a scope to its nodes.
 pub(crate) async fn resolve_targets(
     scope: &NodeScope,
-    environment: &str,
-    resolve: &dyn NodeResolver,
+    environment: Option<&EnvironmentName>,
+    sources: &TargetSources<'_>,
 ) -> Result<Vec<Certname>, ScopeError> {
+    let resolve = sources.nodes;
     let found = match scope {
         NodeScope::Nodes(names) => return deduplicate_names(names.iter().cloned()),
         NodeScope::Query(query) => resolve.query_certnames(query).await?,
         NodeScope::NodeGroup(group) => resolve.nodes_of_group(group).await?,
-        NodeScope::WholeEnvironment if environment.is_empty() => {
-            return Err(ScopeError::NoEnvironment);
+        NodeScope::Application(selector) => {
+            let environment = environment.ok_or(ScopeError::ApplicationWithoutEnvironment)?;
+            let nodes = sources.application_nodes(environment, selector).await?;
+            return deduplicate_names(nodes.into_iter());
         }
-        NodeScope::WholeEnvironment => resolve.nodes_of_environment(environment).await?,
+        NodeScope::WholeEnvironment => {
+            let environment = environment.ok_or(ScopeError::NoEnvironment)?;
+            resolve.nodes_of_environment(environment.as_str()).await?
+        }
     };
     let nodes = deduplicate_names(found.iter().filter_map(|name| {
         let parsed = name.parse::<Certname>();
@@ -70,7 +127,8 @@ pub(crate) async fn resolve_targets(
     }));
     match (nodes, scope) {
         (Err(ScopeError::EmptyTarget), NodeScope::WholeEnvironment) => {
-            Err(ScopeError::EmptyEnvironment(environment.to_owned()))
+            let name = environment.map(ToString::to_string);
+            Err(ScopeError::EmptyEnvironment(name.unwrap_or_default()))
         }
         (nodes, _) => nodes,
     }
@@ -86,6 +144,41 @@ fn deduplicate_names(names: impl Iterator<Item = Certname>) -> Result<Vec<Certna
     }
 }
 
+// === impl TargetSources ===
+
+impl TargetSources<'_> {
+    /// The applications of the environment's version; `None` if it has not enabled them.
+    pub(crate) async fn environment_applications(
+        &self,
+        environment: &EnvironmentName,
+    ) -> Result<Option<EnvironmentApplications>, ApplicationGraphError> {
+        let reading = self
+            .applications
+            .applications(environment, self.code_id, self.owner);
+        reading.await
+    }
+
+    async fn application_nodes(
+        &self,
+        environment: &EnvironmentName,
+        selector: &ApplicationSelector,
+    ) -> Result<Vec<Certname>, ScopeError> {
+        let found = self.environment_applications(environment).await?;
+        let disabled = || ScopeError::ApplicationsDisabled(environment.to_string());
+        let applications = found.ok_or_else(disabled)?;
+        let nodes: Vec<Certname> = applications.nodes_of(selector).cloned().collect();
+        if nodes.is_empty() {
+            let instances = applications.instances.iter().take(NAMED_INSTANCES);
+            return Err(ScopeError::UnknownApplication {
+                environment: environment.to_string(),
+                selector: selector.clone(),
+                instances: instances.map(|it| it.reference.clone()).collect(),
+            });
+        }
+        Ok(nodes)
+    }
+}
+
 // === impl NodeScope ===
 
 impl NodeScope {
@@ -95,6 +188,7 @@ impl NodeScope {
             Self::Nodes(_) => json!({ "nodes": nodes }),
             Self::Query(query) => json!({ "query": query }),
             Self::NodeGroup(group) => json!({ "node_group": group }),
+            Self::Application(selector) => json!({ "application": selector.to_string() }),
             Self::WholeEnvironment => json!({ "whole_environment": true }),
         }
     }
@@ -109,37 +203,60 @@ impl Default for NodeScope {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::applications::NoApplications;
     use crate::resolve::EmptyResolver;
 
     fn names(names: &[&str]) -> Vec<Certname> {
         names.iter().map(|name| name.parse().unwrap()).collect()
     }
 
+    const SOURCES: TargetSources<'static> = TargetSources {
+        nodes: &EmptyResolver,
+        applications: &NoApplications,
+        code_id: None,
+        owner: "",
+    };
+
+    async fn resolve(
+        scope: &NodeScope,
+        environment: Option<&str>,
+    ) -> Result<Vec<Certname>, ScopeError> {
+        let environment = environment.map(|name| name.parse().unwrap());
+        resolve_targets(scope, environment.as_ref(), &SOURCES).await
+    }
+
     #[tokio::test]
     async fn names_count_once_in_their_order() {
         let scope = NodeScope::Nodes(names(&["b", "a", "b"]));
-        let nodes = resolve_targets(&scope, "", &EmptyResolver).await.unwrap();
+        let nodes = resolve(&scope, None).await.unwrap();
         assert_eq!(nodes, names(&["b", "a"]));
         assert_eq!(scope.to_shown_value(&nodes), json!({"nodes": ["b", "a"]}));
     }
 
     #[tokio::test]
     async fn nothing_and_too_much_are_refused() {
-        let none = resolve_targets(&NodeScope::default(), "", &EmptyResolver).await;
+        let none = resolve(&NodeScope::default(), None).await;
         assert_eq!(none, Err(ScopeError::EmptyTarget));
         let all: Vec<Certname> = (0..=SCOPE_NODES)
             .map(|n| format!("n{n}").parse().unwrap())
             .collect();
-        let many = resolve_targets(&NodeScope::Nodes(all), "", &EmptyResolver).await;
+        let many = resolve(&NodeScope::Nodes(all), None).await;
         assert_eq!(many, Err(ScopeError::TooManyNodes(SCOPE_NODES + 1)));
     }
 
     #[tokio::test]
-    async fn whole_environment_needs_one() {
-        let refused = resolve_targets(&NodeScope::WholeEnvironment, "", &EmptyResolver).await;
+    async fn whole_environments_and_applications_need_an_environment() {
+        let refused = resolve(&NodeScope::WholeEnvironment, None).await;
         assert_eq!(refused, Err(ScopeError::NoEnvironment));
-        let refused =
-            resolve_targets(&NodeScope::WholeEnvironment, "production", &EmptyResolver).await;
+        let refused = resolve(&NodeScope::WholeEnvironment, Some("production")).await;
         assert!(matches!(refused, Err(ScopeError::Resolve(_))));
+        let lamp = NodeScope::Application("Lamp".parse().unwrap());
+        let refused = resolve(&lamp, None).await;
+        assert_eq!(refused, Err(ScopeError::ApplicationWithoutEnvironment));
+        let refused = resolve(&lamp, Some("production")).await;
+        assert_eq!(
+            refused,
+            Err(ScopeError::ApplicationsDisabled("production".to_owned()))
+        );
     }
 }

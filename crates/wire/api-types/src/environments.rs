@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::root::Link;
+use crate::scope::Scope;
 
 /// The environments that have code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -95,4 +96,45 @@ pub struct InstanceComponent {
     /// Capabilities that the component requires or consumes.
     #[schema(example = json!(["Sql[app1]"]))]
     pub consumes: Vec<String>,
+}
+
+/// Body of `POST environments/:environment/run_order`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunOrderQuery {
+    /// Nodes to run on, as in `command/deploy`.
+    pub scope: Scope,
+}
+
+/// The order in which the nodes of a scope would run Puppet. Nothing is started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunOrder {
+    /// Nodes in an order in which they can run.
+    pub items: Vec<RunOrderNode>,
+    /// References of the instances of which only some nodes are in the scope.
+    pub partial_instances: Vec<String>,
+}
+
+/// A node in a run order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunOrderNode {
+    /// Certname of the node.
+    pub name: String,
+    /// 0 for a node that waits for none; otherwise one more than the highest level of the nodes that it waits for.
+    pub level: u64,
+    /// Certnames of the nodes that it waits for.
+    pub waits_for: Vec<String>,
+    /// Components that are mapped to the node.
+    pub components: Vec<RunOrderComponent>,
+}
+
+/// A component on a node in a run order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunOrderComponent {
+    /// Reference of the application instance.
+    #[schema(example = "Lamp[app1]")]
+    pub instance: String,
+    /// Reference of the component.
+    #[schema(example = "Lamp::Webapp[app1-1]")]
+    pub component: String,
 }

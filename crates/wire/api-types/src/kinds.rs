@@ -29,6 +29,10 @@ kinds! {
     UNKNOWN_NODE = 404 "tutti/unknown-node";
     /// The environment has no nodes.
     EMPTY_ENVIRONMENT = 400 "puppetlabs.orchestrator/empty-environment";
+    /// The nodes of the scope wait for each other, by the applications of their environment.
+    DEPENDENCY_CYCLE = 400 "puppetlabs.orchestrator/dependency-cycle";
+    /// The environment has no such application or instance, or has not enabled applications.
+    UNKNOWN_APPLICATION = 404 "tutti/unknown-application";
     /// `PuppetDB` does not respond.
     PUPPETDB = 400 "puppetlabs.orchestrator/puppetdb-error";
     /// The query is invalid, the user may not run it, or there is no `PuppetDB` or inventory to run

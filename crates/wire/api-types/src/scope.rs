@@ -20,7 +20,8 @@ pub struct Scope {
     /// The UUID of a node group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_group: Option<String>,
-    /// Refused: Puppet Enterprise selects the nodes of an application by it.
+    /// An application such as `Lamp`, for all its instances, or an instance such as `Lamp[app1]`: the nodes to which
+    /// its components are mapped. It needs an environment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
     /// True for every node of the environment.
@@ -79,7 +80,7 @@ impl Scope {
         given.pop().map(|(_, kind)| kind).ok_or_else(|| {
             ApiError::invalid(
                 "scope",
-                "one of the keys nodes, query, node_group is needed",
+                "one of the keys nodes, query, node_group, application is needed",
             )
         })
     }

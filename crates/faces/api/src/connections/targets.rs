@@ -43,7 +43,10 @@ pub(crate) async fn add_ssh_targets(
         // The nodes on which the caller may run the task.
         Some(nodes) => nodes,
         None => {
-            let nodes = api.jobs.resolve_targets(scope, environment).await;
+            let nodes = api
+                .jobs
+                .resolve_targets(scope, environment, &caller.0.user_id)
+                .await;
             nodes.map_err(|error| scope_refusal(&error))?
         }
     };

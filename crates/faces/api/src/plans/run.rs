@@ -299,7 +299,10 @@ async fn values(
         };
         let scope = engine_scope(api, caller, scope)
             .map_err(|refused| with_parameter_name(&name, refused))?;
-        let nodes = api.jobs.resolve_targets(&scope, environment).await;
+        let nodes = api
+            .jobs
+            .resolve_targets(&scope, environment, &caller.0.user_id)
+            .await;
         let nodes = nodes.map_err(|error| with_parameter_name(&name, scope_refusal(&error)))?;
         let nodes = nodes.iter().map(|node| json!(node.as_str()));
         values.insert(name, nodes.collect());

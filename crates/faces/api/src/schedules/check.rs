@@ -81,7 +81,7 @@ async fn check_task(
     }
     if spec.nodes.is_none() {
         let jobs = &api.jobs;
-        let found = jobs.resolve_targets(&spec.scope, environment);
+        let found = jobs.resolve_targets(&spec.scope, environment, &spec.owner_id);
         found.await.map_err(|error| scope_refusal(&error))?;
     }
     // Only given parameters; a default in the metadata is not a secret.
@@ -103,7 +103,10 @@ async fn check_deploy(
     if !environment.is_empty() {
         code::read(api, &environment, |_| Ok(())).await?;
     }
-    let found = api.jobs.resolve_targets(&spec.scope, &environment).await;
+    let found = api
+        .jobs
+        .resolve_targets(&spec.scope, &environment, &spec.owner_id)
+        .await;
     found.map_err(|error| scope_refusal(&error))?;
     Ok(())
 }

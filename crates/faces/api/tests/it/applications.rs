@@ -26,6 +26,7 @@ site {
 }
 ";
 const APPLICATIONS: &str = "/orchestrator/v1/environments/production/applications";
+const RUN_ORDER: &str = "/orchestrator/v1/environments/production/run_order";
 const INSTANCES: &str = "/orchestrator/v1/environments/production/instances";
 
 async fn world() -> World {
@@ -82,5 +83,9 @@ async fn the_lists_need_the_permission_to_view() {
             let reply = world.get(path).await;
             assert_eq!(reply.status, status, "{path}: {}", reply.text());
         }
+        let reply = world
+            .post(RUN_ORDER, json!({"scope": {"nodes": ["a"]}}).to_string())
+            .await;
+        assert_eq!(reply.status, status, "{}", reply.text());
     }
 }

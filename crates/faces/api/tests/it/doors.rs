@@ -107,6 +107,7 @@ fn sample(route: &Route) -> (&'static str, String) {
         "code_environment" => "/orchestrator/v1/environments/production",
         "applications" => "/orchestrator/v1/environments/production/applications",
         "instances" => "/orchestrator/v1/environments/production/instances",
+        "run_order" => "/orchestrator/v1/environments/production/run_order",
         "usage" => "/orchestrator/v1/usage",
         "plans" => "/orchestrator/v1/plans",
         "plan" => "/orchestrator/v1/plans/app/deploy",

@@ -85,6 +85,7 @@ const SENSITIVE: &[(&str, &[i64])] = &[
     ("jobs", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
     ("applications", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
     ("instances", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
+    ("run_order", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
     ("doctor", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
     (
         "code_webhook_queue",

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use compiler::{ApplicationGraph, ApplicationGraphRequest, CompileInterrupt};
 use environments::EnvironmentName;
+use pcp::Certname;
+use store::StoreError;
 
 use super::Catalogs;
 use super::compile::InterruptOnDrop;
@@ -26,8 +28,57 @@ impl Catalogs {
         origin: &CompileOrigin,
     ) -> Result<Arc<ApplicationGraph>, CatalogError> {
         let opened = self.environment(environment, code_id).await?;
+        self.graph_of(&opened, origin).await
+    }
+
+    /// As [`application_graph`](Self::application_graph); `None` if the environment has not enabled applications,
+    /// which takes no slot.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn enabled_application_graph(
+        &self,
+        environment: &EnvironmentName,
+        code_id: Option<&str>,
+        origin: &CompileOrigin,
+    ) -> Result<Option<Arc<ApplicationGraph>>, CatalogError> {
+        let opened = self.environment(environment, code_id).await?;
+        if !opened.compiler.has_applications() {
+            return Ok(None);
+        }
+        self.graph_of(&opened, origin).await.map(Some)
+    }
+
+    /// Those of the capabilities, given by references such as `Sql[app1]`, that the node has not produced in the last
+    /// catalog of this environment that it got. Empty if this server keeps no capabilities.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn missing_capabilities(
+        &self,
+        environment: &EnvironmentName,
+        producer: &Certname,
+        capabilities: &[String],
+    ) -> Result<Vec<String>, StoreError> {
+        let Some(kept) = &self.inner.settings.capabilities else {
+            return Ok(Vec::new());
+        };
+        let mut missing = Vec::new();
+        for reference in capabilities {
+            if !kept.is_produced(environment, producer, reference).await? {
+                missing.push(reference.clone());
+            }
+        }
+        Ok(missing)
+    }
+
+    async fn graph_of(
+        &self,
+        opened: &Arc<OpenEnvironment>,
+        origin: &CompileOrigin,
+    ) -> Result<Arc<ApplicationGraph>, CatalogError> {
         let compiling = || async {
-            let graph = self.compile_graph(&opened, origin).await?;
+            let graph = self.compile_graph(opened, origin).await?;
             Ok(Arc::new(graph))
         };
         opened.graph.get_or_try_init(compiling).await.cloned()

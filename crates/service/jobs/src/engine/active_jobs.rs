@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use environments::{PinnedRun, PinnedVersions};
+use environments::{EnvironmentName, PinnedRun, PinnedVersions};
 use pcp::{Certname, MessageId};
 use pxp::TransactionId;
 use pxp::task::SensitiveScan;
@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::dispatch::JobDispatch;
+use crate::applications::RunOrder;
 use crate::in_flight::InFlightRun;
 use crate::keys::{JobKey, RunKey};
 use crate::kind::JobKind;
@@ -51,6 +52,8 @@ pub(crate) struct ActiveJob {
     /// The runs of batches that have not begun.
     pub(crate) later: BTreeMap<u32, Vec<usize>>,
     pub(crate) rollout: Rollout,
+    /// The order of the runs; `None` if none waits for another, or none starts any more.
+    pub(crate) order: Option<RunOrder>,
     /// The job was made with batch sizes.
     pub(crate) has_batches: bool,
     /// The first nodes that failed.
@@ -324,6 +327,26 @@ impl ActiveJob {
     /// A run of the job as the server of agents finds it; `None` if its nodes get the live code.
     fn pinned_run(&self) -> Option<PinnedRun> {
         self.dispatch.pinned.as_ref()?.to_run(self.number)
+    }
+
+    /// Adds runs whose turn has come to those that wait for a slot, unless they wait for other runs or are over.
+    /// Returns the number of those that wait for a slot.
+    pub(crate) fn queue(&mut self, runs: impl IntoIterator<Item = usize>) -> usize {
+        let before = self.waiting.len();
+        for index in runs {
+            match &mut self.order {
+                _ if matches!(self.runs[index].phase, RunPhase::Settled) => {}
+                Some(order) if order.is_waiting(index) => order.hold(index),
+                _ => self.waiting.push_back(index),
+            }
+        }
+        self.waiting.len() - before
+    }
+
+    /// The capabilities that other nodes of the job consume from this run's node, and their environment.
+    pub(crate) fn products(&self, index: usize) -> Option<(EnvironmentName, Vec<String>)> {
+        let (environment, products) = self.order.as_ref()?.products(index)?;
+        Some((environment.clone(), products.to_vec()))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Invariant: one transaction holds the job, its runs, their transaction ids and the first events.
 //! Runs that get a slot at once are marked in it, so that no second commit precedes their request.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -14,14 +15,17 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::active_jobs::{ActiveRun, RunPhase};
+use super::dispatch::JobDispatch;
 use super::draft::{JobDraft, JobInsertion, JobTarget, PreparedJob};
 use super::outgoing::OutgoingMessage;
+use super::run_orders::blocked_by;
 use super::state::JobEngine;
+use crate::applications::RunOrder;
 use crate::events;
 use crate::keys::{JobKey, RunKey};
 use crate::kind::JobKind;
 use crate::over_ssh::{NodeTransport, OverSsh};
-use crate::rollout::{Rollout, add_failed_node};
+use crate::rollout::{Rollout, add_failed_node, is_failure};
 use crate::state::{JobState, RunState};
 use crate::submit::JobSubmitError;
 use crate::tally::{RunTally, StopSeverity};
@@ -69,18 +73,27 @@ impl JobEngine {
         let after_restart = after_restart && Instant::now() < self.recovering_until;
         let mut rollout = Rollout::new(&options, targets.len());
         let batches: Vec<u32> = rollout.batch_numbers().collect();
-        let begins: Vec<RunStart> = targets
+        let mut order = new_order(&dispatch, &targets);
+        let waits = |index| order.as_ref().is_some_and(|it| it.is_waiting(index));
+        let mut begins: Vec<RunStart> = targets
             .iter()
             .zip(&batches)
-            .map(|(target, batch)| {
-                self.choose_begin(target, kind, &over_ssh, *batch, after_restart)
+            .enumerate()
+            .map(|(index, (target, batch))| {
+                let is_later = *batch > 1 || waits(index);
+                self.choose_begin(target, kind, &over_ssh, is_later, after_restart)
             })
             .collect();
+        if let Some(order) = &mut order {
+            refuse_blocked(order, &targets, &mut begins);
+        }
         let mut failed = Vec::new();
         for ((target, batch), begin) in targets.iter().zip(&batches).zip(&begins) {
             if let RunStart::Refused(verdict) = begin {
                 rollout.record_run_end(*batch, verdict.state());
-                add_failed_node(&mut failed, &target.certname);
+                if is_failure(verdict.state()) {
+                    add_failed_node(&mut failed, &target.certname);
+                }
             }
         }
         let ready = begins
@@ -173,6 +186,7 @@ impl JobEngine {
             after_restart,
             runs,
             rollout,
+            order,
             has_batches: row.batches.is_some(),
             failed,
             tally,
@@ -253,14 +267,14 @@ impl JobEngine {
         self.advance(key);
     }
 
-    /// The first step of a node's run in a new job. Nodes of later batches are checked at their
-    /// turn; only permanent reasons against them count now.
+    /// The first step of a node's run in a new job. Nodes of later batches, and those that wait for others, are
+    /// checked at their turn (`is_later`); only permanent reasons against them count now.
     fn choose_begin(
         &self,
         target: &JobTarget,
         kind: JobKind,
         over_ssh: &OverSsh,
-        batch: u32,
+        is_later: bool,
         after_restart: bool,
     ) -> RunStart {
         let certname = &target.certname;
@@ -270,7 +284,7 @@ impl JobEngine {
         let way = self.choose_transport(certname, kind, over_ssh);
         let is_there = way.is_some() || after_restart || self.is_returning(certname);
         match way {
-            _ if batch > 1 => RunStart::Waiting { is_there },
+            _ if is_later => RunStart::Waiting { is_there },
             Some((via, presence)) => RunStart::Ready(via, presence),
             None => match self.no_transport_verdict(certname, kind) {
                 RunVerdict::NotConnected if is_there => RunStart::Waiting { is_there },
@@ -282,6 +296,26 @@ impl JobEngine {
     pub(super) fn new_key(&mut self) -> JobKey {
         self.next_key += 1;
         JobKey(self.next_key)
+    }
+}
+
+/// The order of the runs of a new job; `None` if none waits for another.
+fn new_order(dispatch: &JobDispatch, targets: &[JobTarget]) -> Option<RunOrder> {
+    let nodes = targets.iter().map(|target| &target.certname);
+    let restored = RunOrder::restore(dispatch.order.as_ref()?, nodes, &HashSet::new());
+    Some(restored.0)
+}
+
+/// Refuses the runs that wait for refused ones.
+fn refuse_blocked(order: &mut RunOrder, targets: &[JobTarget], begins: &mut [RunStart]) {
+    let is_refused = |begin: &RunStart| matches!(begin, RunStart::Refused(_));
+    let refused: Vec<usize> = (0..begins.len())
+        .filter(|index| is_refused(&begins[*index]))
+        .collect();
+    for (index, verdict) in blocked_by(order, &refused, targets) {
+        if !is_refused(&begins[index]) {
+            begins[index] = RunStart::Refused(verdict);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use pki::seal::SealKey;
 use serde::{Deserialize, Serialize};
 use store::JobNumber;
 
+use crate::applications::StoredNodeOrder;
 use crate::defaults::RUN_TIMEOUT;
 use crate::kind::{JobAction, JobKind};
 use crate::node_params_budget::NodeParamsBudget;
@@ -32,6 +33,9 @@ pub(crate) struct JobDispatch {
     /// The version that the nodes of Puppet runs get; `None`: the live one.
     #[serde(default)]
     pub(crate) pinned: Option<PinnedCode>,
+    /// The order of the nodes; `None` if none waits for another.
+    #[serde(default)]
+    pub(crate) order: Option<StoredNodeOrder>,
     /// Span context of the job in its trace, if it has one.
     #[serde(default)]
     pub(crate) trace: Option<JobTrace>,
@@ -56,6 +60,7 @@ impl JobDispatch {
             noop: false,
             keeps_secrets: false,
             pinned: None,
+            order: None,
             trace: None,
         })
     }

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::active_jobs::{ActiveJob, ActiveRun, DispatchedRun, RunPhase};
 use super::dispatch::JobDispatch;
+use crate::applications::RunOrder;
 use crate::in_flight::{InFlightRun, PollSettings};
 use crate::keys::JobKey;
 use crate::kind::JobKind;
@@ -57,6 +58,8 @@ pub(super) struct JobDraft {
     pub(super) runs: Vec<ActiveRun>,
     pub(super) rollout: Rollout,
     /// As in [`ActiveJob`].
+    pub(super) order: Option<RunOrder>,
+    /// As in [`ActiveJob`].
     pub(super) has_batches: bool,
     /// As in [`ActiveJob`].
     pub(super) failed: Vec<Certname>,
@@ -84,13 +87,14 @@ impl JobDraft {
             after_restart,
             mut runs,
             rollout,
+            order,
             has_batches,
             failed,
             tally,
             since: _,
         } = self;
         let (now, timeout) = (Instant::now(), dispatch.timeout());
-        let (mut waiting, mut later) = (VecDeque::new(), BTreeMap::<u32, Vec<usize>>::new());
+        let (mut first, mut later) = (Vec::new(), BTreeMap::<u32, Vec<usize>>::new());
         let mut started = false;
         for (index, run) in runs.iter_mut().enumerate() {
             match run.phase {
@@ -102,26 +106,29 @@ impl JobDraft {
                 RunPhase::Waiting if run.batch > 1 => {
                     later.entry(run.batch).or_default().push(index)
                 }
-                RunPhase::Waiting => waiting.push_back(index),
+                RunPhase::Waiting => first.push(index),
                 RunPhase::Dispatched(_) | RunPhase::Settled => {}
             }
         }
-        ActiveJob {
+        let mut job = ActiveJob {
             number,
             kind,
             dispatch: dispatch.with_job_number(kind, number),
             started,
             after_restart,
             runs,
-            waiting,
+            waiting: VecDeque::new(),
             later,
             rollout,
+            order,
             has_batches,
             failed,
             halted: None,
             tally,
             watchers: Vec::new(),
             commits: watch::Sender::new(0),
-        }
+        };
+        job.queue(first);
+        job
     }
 }

@@ -147,6 +147,7 @@ impl JobEngine {
         }
         job.waiting = VecDeque::new();
         job.later = BTreeMap::new();
+        job.order = None;
         job.rollout.close();
         job.tally.stop(StopSeverity::Gently);
         self.active_jobs.insert(key, job);

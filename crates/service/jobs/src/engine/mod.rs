@@ -28,6 +28,7 @@ mod puppet_outcomes;
 mod recover;
 mod refused_changes;
 mod rollouts;
+mod run_orders;
 mod settle;
 mod state;
 mod stop;

@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
+use environments::EnvironmentName;
 use pcp::Certname;
 use pxp::action::CodeId;
 use store::JobNumber;
 
 use super::state::{JobEngine, ShapedOutcome};
+use crate::applications::ApplicationGraphs;
 use crate::defaults::{INLINE_RESULT_BYTES, REPORT_WAIT};
 use crate::keys::RunKey;
 use crate::outcome::{self, OutcomeContext, RunOutcome};
@@ -28,6 +30,9 @@ pub(super) struct PuppetOutcomeInput {
     pub(super) console_url: Option<String>,
     /// The version that the job names; `None`: it names none.
     pub(super) pinned: Option<CodeId>,
+    pub(super) applications: Arc<dyn ApplicationGraphs>,
+    /// Capabilities that other nodes of the job consume from this one, and their environment.
+    pub(super) products: Option<(EnvironmentName, Vec<String>)>,
 }
 
 // === impl JobEngine ===
@@ -52,6 +57,8 @@ impl JobEngine {
             resolve: Arc::clone(&self.deps.resolve),
             console_url: self.deps.console_url.clone(),
             pinned: job.dispatch.pinned.as_ref().map(|it| it.code_id.clone()),
+            applications: Arc::clone(&self.deps.applications),
+            products: job.products(key.index),
         };
         if let Some(flying) = self.active_jobs.dispatched_mut(key) {
             flying.shaping = true;
@@ -74,9 +81,11 @@ impl PuppetOutcomeInput {
             Err(problem) => return outcome::shape_unreadable(&problem),
         };
         let report = self.find_report(&ran).await;
+        let missing = self.find_missing_capabilities().await;
         let expected = RunExpectation {
             console: self.console_url.as_deref(),
             code_id: self.pinned.as_ref(),
+            missing_capabilities: &missing,
         };
         ran.shape(report.as_ref(), expected)
     }
@@ -89,6 +98,29 @@ impl PuppetOutcomeInput {
         tokio::task::spawn_blocking(move || puppet::parse_result(&results, known))
             .await
             .map_err(|error| error.to_string())?
+    }
+
+    /// The capabilities that the node should have produced and did not; empty if that cannot be determined: then
+    /// the catalogs of the consumers show it.
+    async fn find_missing_capabilities(&self) -> Vec<String> {
+        let Some((environment, products)) = &self.products else {
+            return Vec::new();
+        };
+        let certname = &self.certname;
+        let looking = self
+            .applications
+            .missing_capabilities(environment, certname, products);
+        match tokio::time::timeout(REPORT_WAIT, looking).await {
+            Ok(Ok(missing)) => missing,
+            Ok(Err(error)) => {
+                tracing::warn!(%certname, %error, "the capabilities of a node cannot be looked up");
+                Vec::new()
+            }
+            Err(_) => {
+                tracing::warn!(%certname, "the capabilities of a node were not found in time");
+                Vec::new()
+            }
+        }
     }
 
     async fn find_report(&self, ran: &PuppetRunResult) -> Option<PuppetReportSummary> {

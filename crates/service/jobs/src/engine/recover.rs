@@ -11,13 +11,14 @@ use api_types::rollout::RolloutOptions;
 use pcp::Certname;
 use pki::seal::SealKey;
 use pxp::TransactionId;
-use store::{BatchStateRow, ListPage, RunFilter, RunRow, StoreError, UnfinishedJob};
+use store::{BatchStateRow, JobNumber, ListPage, RunFilter, RunRow, StoreError, UnfinishedJob};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::active_jobs::{ActiveJob, ActiveRun, DispatchedRun, OutputProgress, RunPhase};
 use super::dispatch::JobDispatch;
 use super::state::JobEngine;
+use crate::applications::RunOrder;
 use crate::defaults::FAILED_NAMED;
 use crate::events::{self, RunMark};
 use crate::in_flight::InFlightRun;
@@ -57,8 +58,9 @@ impl JobEngine {
                     HashSet::new()
                 }
             };
-            let before = self.load_previous_ends(&job).await?;
-            self.resume_job(job, seal, found, &fallen_back, before);
+            let dispatch = JobDispatch::unseal(job.sealed.as_deref(), seal);
+            let before = self.load_previous_ends(&job, &dispatch).await?;
+            self.resume_job(job, dispatch, found, &fallen_back, before);
         }
         // These jobs were not stored, or are over.
         for transaction in withdrawn {
@@ -73,13 +75,12 @@ impl JobEngine {
     fn resume_job(
         &mut self,
         row: UnfinishedJob,
-        seal: &SealKey,
+        dispatch: JobDispatch,
         withdrawn: Option<TransactionId>,
         fallen_back: &HashSet<String>,
         before: PreviousRunEnds,
     ) {
         let key = self.new_key();
-        let dispatch = JobDispatch::unseal(row.sealed.as_deref(), seal);
         let dispatch = dispatch.with_counted_params(&self.deps.node_params);
         if dispatch.action.is_none() {
             tracing::error!(job = %row.job.number, "the job's parameters cannot be unsealed; its \
@@ -93,7 +94,7 @@ impl JobEngine {
             StopSeverity::No
         };
         let mut skipped = Vec::new();
-        let (mut waiting, mut in_flight) = (VecDeque::new(), 0);
+        let (mut first, mut in_flight) = (Vec::new(), 0);
         let mut later = BTreeMap::<u32, Vec<usize>>::new();
         let mut rollout = self.restore_rollout(&row, &before.batches);
         let batch = rollout.current_batch().batch;
@@ -113,7 +114,7 @@ impl JobEngine {
                 RunPhase::Dispatched(_) => in_flight += 1,
                 _ if stop != StopSeverity::No => skipped.push(RunKey { job: key, index }),
                 _ if run.batch > batch => later.entry(run.batch).or_default().push(index),
-                _ => waiting.push_back(index),
+                _ => first.push(index),
             }
             runs.push(run);
         }
@@ -134,7 +135,15 @@ impl JobEngine {
             let begin = begin.unwrap_or_else(Instant::now);
             self.deps.running.begin(row.job.number, begin);
         }
-        let count = waiting.len();
+        let (order, blocked) = match &dispatch.order {
+            Some(stored) if stop == StopSeverity::No => {
+                let nodes = runs.iter().map(|run| &run.certname);
+                let (order, blocked) = RunOrder::restore(stored, nodes, &before.unsuccessful);
+                (Some(order), blocked)
+            }
+            _ => (None, Vec::new()),
+        };
+        first.retain(|index| !blocked.iter().any(|(run, _)| run == index));
         let mut job = ActiveJob {
             number: row.job.number,
             kind,
@@ -143,15 +152,17 @@ impl JobEngine {
             after_restart: true,
             tally: RunTally::new(runs.len(), count_unsuccessful(&row), stop),
             runs,
-            waiting,
+            waiting: VecDeque::new(),
             later,
             rollout,
+            order,
             has_batches: row.job.rollout.is_some(),
             failed: before.failed,
             halted: None,
             watchers: Vec::new(),
             commits: watch::Sender::new(0),
         };
+        let count = job.queue(first);
         trace_dispatched(&mut job, &row);
         self.active_jobs.insert(key, job);
         self.scheduler.add_waiting(key, count);
@@ -165,12 +176,21 @@ impl JobEngine {
         for run in skipped {
             self.give_up(run, &verdict);
         }
+        for (index, failed) in blocked {
+            let waits_for = failed.clone();
+            let verdict = RunVerdict::DependencyFailed { waits_for, failed };
+            self.give_up(RunKey { job: key, index }, &verdict);
+        }
         self.advance(key);
         self.end_job_if_due(key);
     }
 
     /// The ends of a rollout's runs so far; empty for a job without a rollout.
-    async fn load_previous_ends(&self, row: &UnfinishedJob) -> Result<PreviousRunEnds, StoreError> {
+    async fn load_previous_ends(
+        &self,
+        row: &UnfinishedJob,
+        dispatch: &JobDispatch,
+    ) -> Result<PreviousRunEnds, StoreError> {
         let (store, job) = (&self.deps.store, row.job.number);
         let mut before = PreviousRunEnds::default();
         if row.job.rollout.is_some() {
@@ -194,7 +214,25 @@ impl JobEngine {
             before.failed.extend(names);
         }
         before.failed.truncate(FAILED_NAMED);
+        if dispatch.order.is_some() {
+            before.unsuccessful = self.load_unsuccessful(job).await?;
+        }
         Ok(before)
+    }
+
+    /// The nodes whose runs are over without success; other runs may wait for them.
+    async fn load_unsuccessful(&self, job: JobNumber) -> Result<HashSet<Certname>, StoreError> {
+        let mut nodes = HashSet::new();
+        for state in [RunState::Failed, RunState::Errored, RunState::Skipped] {
+            let filter = RunFilter {
+                state: Some(state.as_str().to_owned()),
+                ..RunFilter::default()
+            };
+            let names = self.deps.store.run_names(job, &filter, ListPage::default());
+            let names = names.await?;
+            nodes.extend(names.iter().filter_map(|name| name.parse().ok()));
+        }
+        Ok(nodes)
     }
 
     /// The rollout of a job as the previous server process left it.
@@ -330,6 +368,8 @@ struct PreviousRunEnds {
     batches: Vec<BatchStateRow>,
     /// The first nodes that failed.
     failed: Vec<Certname>,
+    /// For a job whose runs wait for each other, all nodes that did not succeed.
+    unsuccessful: HashSet<Certname>,
 }
 
 /// The rollout options in the job's options, which hold no secret.

@@ -133,8 +133,7 @@ impl JobEngine {
             CommitFollowUp::EventWritten(key),
         );
         let runs = job.later.remove(&batch).unwrap_or_default();
-        let count = runs.len();
-        job.waiting.extend(runs);
+        let count = job.queue(runs);
         self.scheduler.add_waiting(key, count);
     }
 
@@ -176,7 +175,9 @@ impl JobEngine {
         };
         job.rollout.close();
         let later = std::mem::take(&mut job.later);
+        let held = job.order.take().map(|mut order| order.take_held());
         let waiting = job.waiting.drain(..).chain(later.into_values().flatten());
+        let waiting = waiting.chain(held.into_iter().flatten());
         let mut open: Vec<RunKey> = waiting.map(|index| RunKey { job: key, index }).collect();
         self.forget_pause(key);
         self.scheduler.drop_waiting(key);

@@ -236,6 +236,7 @@ impl JobEngine {
         }
         job.rollout
             .record_run_end(job.runs[key.index].batch, end.state);
+        self.follow_order(key, end.state);
         self.advance(key.job);
         self.end_job_if_due(key.job);
     }

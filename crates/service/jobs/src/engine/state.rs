@@ -27,6 +27,7 @@ use super::inbox_stall::InboxStall;
 use super::late_outcomes::{LateOutcomes, OutcomeLookup};
 use super::ledger::{ChangeLedger, CompletedCommit};
 use super::outgoing::RequestDelivery;
+use crate::applications::ApplicationGraphs;
 use crate::blocking_requests::BlockingRequests;
 use crate::file_server::FileServer;
 use crate::in_flight::PollSettings;
@@ -53,6 +54,7 @@ pub(crate) struct EngineServices {
     pub(crate) task_concurrency: usize,
     pub(crate) global_concurrent_compiles: usize,
     pub(crate) resolve: Arc<dyn NodeResolver>,
+    pub(crate) applications: Arc<dyn ApplicationGraphs>,
     pub(crate) console_url: Option<String>,
     pub(crate) file_server: Option<FileServer>,
     pub(crate) reconnect_grace: Duration,

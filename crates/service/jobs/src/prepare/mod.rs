@@ -14,10 +14,12 @@ use api_types::rollout::RolloutOptions;
 use environments::{BlobStore, CodeReader};
 use pcp::Certname;
 use pki::seal::SealKey;
+use pxp::action::CodeId;
 use serde_json::Value;
 use store::{Clock, NewJob};
 use telemetry::Tracer;
 
+use crate::applications::{ApplicationGraphs, NodeOrder, StoredNodeOrder};
 use crate::defaults::RUN_TIMEOUT_MAX;
 use crate::engine::{JobDispatch, JobTarget, PreparedJob, to_stored_timeout};
 use crate::kind::JobAction;
@@ -25,7 +27,7 @@ use crate::node_params_budget::NodeParamsBudget;
 use crate::refusal::RunJobError;
 use crate::resolve::NodeResolver;
 use crate::spec::{JobLimits, JobSpec, JobWork};
-use crate::targets::{NodeScope, ScopeError, resolve_targets};
+use crate::targets::{NodeScope, ScopeError, TargetSources, resolve_targets};
 use crate::trace::JobTrace;
 
 pub(crate) struct JobPreparer {
@@ -34,6 +36,7 @@ pub(crate) struct JobPreparer {
     pub(crate) seal: Arc<SealKey>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) resolve: Arc<dyn NodeResolver>,
+    pub(crate) applications: Arc<dyn ApplicationGraphs>,
     pub(crate) run_timeout: Duration,
     /// As in [`JobsConfig`](crate::JobsConfig).
     pub(crate) downloads: Option<PathBuf>,
@@ -42,15 +45,28 @@ pub(crate) struct JobPreparer {
     pub(crate) node_params: NodeParamsBudget,
 }
 
-/// The nodes of a job, the action for them, and the options as stored and shown.
-pub(crate) type PreparedWork = (Vec<JobTarget>, JobAction, Value);
+/// The part of a job that depends on its work.
+pub(crate) struct PreparedWork {
+    /// The nodes, in the order in which they can run.
+    pub(crate) targets: Vec<JobTarget>,
+    pub(crate) action: JobAction,
+    /// The options as stored and shown.
+    pub(crate) options: Value,
+    /// The order of the nodes; `None` if none waits for another.
+    pub(crate) order: Option<StoredNodeOrder>,
+}
 
 // === impl JobPreparer ===
 
 impl JobPreparer {
     pub(crate) async fn prepare(&self, spec: JobSpec) -> Result<PreparedJob, RunJobError> {
         check_limits(&spec.limits).map_err(RunJobError::Limit)?;
-        let (targets, action, mut options) = match &spec.work {
+        let PreparedWork {
+            targets,
+            action,
+            mut options,
+            order,
+        } = match &spec.work {
             JobWork::Task(task) => self.prepare_task(&spec, task, None).await?,
             JobWork::Native { action, task } => {
                 self.prepare_task(&spec, task, Some(action)).await?
@@ -73,6 +89,7 @@ impl JobPreparer {
             noop: spec.work.is_noop(),
             keeps_secrets: mark.is_some(),
             pinned: spec.work.pinned_code(),
+            order,
             trace,
         };
         let row = NewJob {
@@ -108,7 +125,37 @@ impl JobPreparer {
     pub(crate) async fn resolve_nodes(&self, spec: &JobSpec) -> Result<Vec<Certname>, ScopeError> {
         let given = spec.nodes.clone().map(NodeScope::Nodes);
         let scope = given.as_ref().unwrap_or(&spec.scope);
-        resolve_targets(scope, spec.work.environment_text(), &*self.resolve).await
+        let code_id = spec.work.known_code_id();
+        let sources = self.sources(spec, code_id.as_ref());
+        resolve_targets(scope, spec.work.environment(), &sources).await
+    }
+
+    /// Orders the nodes of a job by the applications of its environment, if it has some.
+    pub(crate) async fn order_nodes(
+        &self,
+        spec: &JobSpec,
+        nodes: Vec<Certname>,
+    ) -> Result<(Vec<Certname>, Option<StoredNodeOrder>), RunJobError> {
+        let Some(environment) = spec.work.environment() else {
+            return Ok((nodes, None));
+        };
+        let code_id = spec.work.known_code_id();
+        let sources = self.sources(spec, code_id.as_ref());
+        let applications = sources.environment_applications(environment).await;
+        let Some(applications) = applications.map_err(ScopeError::from)? else {
+            return Ok((nodes, None));
+        };
+        let order = NodeOrder::new(&applications, nodes)?;
+        Ok((order.nodes().to_vec(), order.to_stored(environment)))
+    }
+
+    fn sources<'a>(&'a self, spec: &'a JobSpec, code_id: Option<&'a CodeId>) -> TargetSources<'a> {
+        TargetSources {
+            nodes: &*self.resolve,
+            applications: &*self.applications,
+            code_id,
+            owner: &spec.owner_id,
+        }
     }
 }
 

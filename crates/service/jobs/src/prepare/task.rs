@@ -80,11 +80,12 @@ impl JobPreparer {
             certname,
         };
         let targets = nodes.into_iter().map(target).collect();
-        Ok((
+        Ok(PreparedWork {
             targets,
-            action.with_node_params(collected.into_params()),
+            action: action.with_node_params(collected.into_params()),
             options,
-        ))
+            order: None,
+        })
     }
 
     /// Destination on the server for the files of a download.

@@ -72,6 +72,15 @@ impl CatalogCode {
         }
     }
 
+    /// The version that the nodes are meant to get; `None` if it is not known.
+    pub(crate) fn code_id(&self) -> Option<CodeId> {
+        match self {
+            Self::Latest => None,
+            Self::Locked { code_id } => code_id.as_ref()?.parse().ok(),
+            Self::Pinned { code_id } => Some(code_id.clone()),
+        }
+    }
+
     /// True if a job with these options keeps its environment's code version until it is over.
     pub fn is_locked(options: &Value) -> bool {
         options["code"] == LOCK

@@ -22,6 +22,23 @@ pub(crate) struct RunExpectation<'e> {
     pub(crate) console: Option<&'e str>,
     /// Code id of the version that the job names; `None`: it names none.
     pub(crate) code_id: Option<&'e CodeId>,
+    /// Capabilities that other nodes of the job consume, and that the node has not produced.
+    pub(crate) missing_capabilities: &'e [String],
+}
+
+// === impl RunExpectation ===
+
+impl RunExpectation<'_> {
+    fn describe_missing_capabilities(self) -> Option<String> {
+        let missing = self.missing_capabilities;
+        (!missing.is_empty()).then(|| {
+            format!(
+                "the run succeeded, but its catalog did not produce {}, which other nodes consume; did this server \
+                 compile the catalog, and in the environment of the job?",
+                missing.join(", ")
+            )
+        })
+    }
 }
 
 // === impl PuppetRunResult ===
@@ -48,6 +65,7 @@ impl PuppetRunResult {
         expected: RunExpectation<'_>,
     ) -> RunOutcome {
         let other_code = self.describe_other_code(report, expected.code_id);
+        let unmet = other_code.or_else(|| expected.describe_missing_capabilities());
         let nothing = PuppetReportSummary::default();
         let report = report.unwrap_or(&nothing);
         let own = |key| self.text_field(key).map(str::to_owned);
@@ -108,10 +126,10 @@ impl PuppetRunResult {
             }
         }
         let own_failure = status == "failed" || self.exit_code() != 0;
-        let failed = own_failure || other_code.is_some();
+        let failed = own_failure || unmet.is_some();
         let message = match own_failure {
             true => self.failure_reason(),
-            false => other_code.unwrap_or_default(),
+            false => unmet.unwrap_or_default(),
         };
         if failed {
             details.insert("message".to_owned(), message.as_str().into());
@@ -320,6 +338,7 @@ mod tests {
         let expected = RunExpectation {
             console: Some("https://console.example.com/"),
             code_id: None,
+            ..RunExpectation::default()
         };
         let shaped = ran.shape(report, expected);
         let json = |text: &str| serde_json::from_str(text).unwrap();
@@ -440,6 +459,7 @@ mod tests {
             let expected = RunExpectation {
                 console: None,
                 code_id: Some(&wanted),
+                ..RunExpectation::default()
             };
             let ran = parse_result(&said.to_string(), known).unwrap();
             let shaped = ran.shape(report.as_ref(), expected);

@@ -45,12 +45,18 @@ impl JobPreparer {
         let words = flags.to_arguments(name, enforced.is_some())?;
         let nodes = self.resolve_nodes(spec).await?;
         let options = shown_options(spec, run, &nodes);
+        let (nodes, order) = self.order_nodes(spec, nodes).await?;
         let enforced = enforced.map(|environment| environment.name.as_str());
         let mut targets = self.enforce_environment(nodes, enforced).await?;
         self.refuse_old_puppets(&mut targets).await;
         let params = json!({"env": [], "flags": words, "job": ""});
         let action = JobAction::new(MODULE, ACTION, action::encode(&params));
-        Ok((targets, action, options))
+        Ok(PreparedWork {
+            targets,
+            action,
+            options,
+            order,
+        })
     }
 
     /// Checks that the environment exists, and its version with this code id.

@@ -127,6 +127,13 @@ impl RunVerdict {
             Self::TooManyFailures(reason) => {
                 format!("nothing was sent to {node}: {reason}")
             }
+            Self::DependencyFailed { waits_for, failed } if waits_for == failed => format!(
+                "nothing was sent to {node}: it consumes what {failed} produces, whose run did not succeed"
+            ),
+            Self::DependencyFailed { waits_for, failed } => format!(
+                "nothing was sent to {node}: it consumes what {waits_for} produces, which did not run because of \
+                 {failed}, whose run did not succeed"
+            ),
             Self::Withdrawn => format!(
                 "the command was answered with an error (the database was lost while it wrote the \
                  job), so nothing was sent to {node}: run the task again"

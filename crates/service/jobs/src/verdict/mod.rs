@@ -33,6 +33,8 @@ pub const KIND_TIMEOUT: &str = "tutti/timeout";
 pub const KIND_STOPPED: &str = "tutti/stopped";
 /// More nodes of the job failed than its `max_failures` allows.
 pub const KIND_MAX_FAILURES: &str = "tutti/max-failures";
+/// A node whose capabilities the node consumes did not succeed in the same job.
+pub const KIND_DEPENDENCY: &str = "tutti/dependency-failed";
 /// It is unknown if the action ran, and how it ended.
 pub const KIND_UNKNOWN: &str = "tutti/outcome-unknown";
 /// The action ran; its agent cannot return its result.
@@ -111,6 +113,13 @@ pub(crate) enum RunVerdict {
     NotStarted,
     /// Too many nodes of the job failed before the run started.
     TooManyFailures(Arc<HaltReason>),
+    /// A node that this one waits for did not succeed.
+    DependencyFailed {
+        /// The node that it waits for.
+        waits_for: Certname,
+        /// The node whose run did not succeed: that one, or one that it waits for in turn.
+        failed: Certname,
+    },
     /// The command was answered with an error, but its job was stored all the same.
     Withdrawn,
     /// The store refuses to record the start of the run.
@@ -161,7 +170,10 @@ impl RunVerdict {
 
     pub(crate) fn state(&self) -> RunState {
         match self {
-            Self::NotStarted | Self::TooManyFailures(_) | Self::Withdrawn => RunState::Skipped,
+            Self::NotStarted
+            | Self::TooManyFailures(_)
+            | Self::DependencyFailed { .. }
+            | Self::Withdrawn => RunState::Skipped,
             Self::ResultLost { .. } => RunState::Failed,
             _ => RunState::Errored,
         }
@@ -175,6 +187,9 @@ impl RunVerdict {
                 ..
             } => json!({ "exit_code": exit_code }),
             Self::TooManyFailures(reason) => reason.details(),
+            Self::DependencyFailed { waits_for, failed } => {
+                json!({ "waits_for": waits_for, "failed": failed })
+            }
             Self::NoParams(error) => return json!({"_error": error}),
             _ => json!({}),
         };
@@ -192,6 +207,7 @@ impl RunVerdict {
             | Self::Unreadable
             | Self::Unmarked => KIND_EXECUTION,
             Self::TooManyFailures(_) => KIND_MAX_FAILURES,
+            Self::DependencyFailed { .. } => KIND_DEPENDENCY,
             Self::Conflict { .. } => KIND_CONFLICT,
             Self::OldPuppet { .. } => KIND_OLD_PUPPET,
             Self::TimedOut { .. } => KIND_TIMEOUT,

@@ -28,6 +28,7 @@ mod refusals;
 mod refused;
 mod resolve;
 mod rollouts;
+mod run_orders;
 mod secrets;
 mod silent_restarts;
 mod sim;

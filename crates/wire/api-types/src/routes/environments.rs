@@ -1,7 +1,10 @@
 //! Routes of environments and of usage figures.
 
-use crate::environments::{ApplicationList, Environment, EnvironmentList, InstanceList};
-use crate::route::Method::Get;
+use crate::defaults::NODES_BODY_BYTES;
+use crate::environments::{
+    ApplicationList, Environment, EnvironmentList, InstanceList, RunOrder, RunOrderQuery,
+};
+use crate::route::Method::{Get, Post};
 use crate::route::{Policy, Route};
 use crate::routes::permissions::VIEW;
 use crate::usage::Usage;
@@ -17,6 +20,10 @@ super::group! {
     INSTANCES = Route::new(Get, "/orchestrator/v1/environments/{environment}/instances",
         "instances", VIEW, "The instances of applications in an environment")
         .reply::<InstanceList>(200);
+    RUN_ORDER = Route::new(Post, "/orchestrator/v1/environments/{environment}/run_order",
+        "run_order", VIEW, "The order in which nodes would run Puppet")
+        .request::<RunOrderQuery>().reply::<RunOrder>(200)
+        .max_body_bytes(NODES_BODY_BYTES).asks_only();
     USAGE = Route::new(Get, "/orchestrator/v1/usage", "usage", VIEW,
         "How many nodes ran something, by day").reply::<Usage>(200)
         .query(&["start_date", "end_date", "events"]);

@@ -1,0 +1,96 @@
+//! The order that applications give to the Puppet runs of jobs: [`CompiledApplications`].
+//!
+//! Invariant: the graph is that of the compiler, within the limits of all compilations of the server.
+
+use ::catalogs::{CatalogError, Catalogs, CompileCaller, CompileOrigin, CompilePriority};
+use async_trait::async_trait;
+use compiler::{ApplicationComponent, ApplicationGraph};
+use environments::EnvironmentName;
+use jobs::{ApplicationGraphError, ApplicationGraphs, EnvironmentApplications};
+use pcp::Certname;
+use pxp::action::CodeId;
+
+/// Applications as the engine of catalogs compiles them.
+#[derive(Debug)]
+pub(crate) struct CompiledApplications(pub(crate) Catalogs);
+
+#[async_trait]
+impl ApplicationGraphs for CompiledApplications {
+    async fn applications(
+        &self,
+        environment: &EnvironmentName,
+        code_id: Option<&CodeId>,
+        owner: &str,
+    ) -> Result<Option<EnvironmentApplications>, ApplicationGraphError> {
+        let origin = CompileOrigin {
+            caller: CompileCaller::Client(owner.to_owned()),
+            priority: CompilePriority::Foreground,
+        };
+        let code_id = code_id.map(CodeId::as_str);
+        let compiling = self
+            .0
+            .enabled_application_graph(environment, code_id, &origin);
+        match Box::pin(compiling).await {
+            Ok(graph) => graph
+                .map(|graph| environment_applications(&graph))
+                .transpose(),
+            Err(error) => Err(graph_error(&error)),
+        }
+    }
+
+    async fn missing_capabilities(
+        &self,
+        environment: &EnvironmentName,
+        producer: &Certname,
+        capabilities: &[String],
+    ) -> Result<Vec<String>, ApplicationGraphError> {
+        let looking = self
+            .0
+            .missing_capabilities(environment, producer, capabilities);
+        let broken = |error| ApplicationGraphError::Broken(error_causes::chain(&error).to_string());
+        looking.await.map_err(broken)
+    }
+}
+
+fn graph_error(error: &CatalogError) -> ApplicationGraphError {
+    let text = error.to_string();
+    match error {
+        CatalogError::Graph(_) => ApplicationGraphError::Compile(text),
+        CatalogError::QueueFull(_) | CatalogError::Stopping => {
+            ApplicationGraphError::Unavailable(text)
+        }
+        error => ApplicationGraphError::Broken(error_causes::chain(error).to_string()),
+    }
+}
+
+fn environment_applications(
+    graph: &ApplicationGraph,
+) -> Result<EnvironmentApplications, ApplicationGraphError> {
+    let instances = graph.applications.iter().map(|instance| {
+        let components = instance.components.iter().map(to_component);
+        Ok(jobs::ApplicationInstance {
+            reference: instance.reference.clone(),
+            components: components.collect::<Result<_, _>>()?,
+        })
+    });
+    Ok(EnvironmentApplications {
+        instances: instances.collect::<Result<_, _>>()?,
+    })
+}
+
+fn to_component(
+    component: &ApplicationComponent,
+) -> Result<jobs::ApplicationComponent, ApplicationGraphError> {
+    let node = component.node.parse().map_err(|error| {
+        ApplicationGraphError::Compile(format!(
+            "{} is mapped to Node[{:?}], which is no certname: {error}",
+            component.reference, component.node
+        ))
+    })?;
+    Ok(jobs::ApplicationComponent {
+        reference: component.reference.clone(),
+        node,
+        produces: component.produces.clone(),
+        consumes: component.consumes.clone(),
+    })
+}

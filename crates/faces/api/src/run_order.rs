@@ -1,0 +1,78 @@
+//! `POST environments/:environment/run_order`: the order in which the nodes of a scope would run Puppet.
+//!
+//! Invariant: it is the order that a job on these nodes gets, as long as the code stays the same; nothing is started.
+
+use std::collections::{HashMap, HashSet};
+
+use api_types::environments::{RunOrder, RunOrderComponent, RunOrderNode, RunOrderQuery};
+use axum::Json;
+use axum::extract::State;
+use jobs::PlannedNodes;
+use pcp::Certname;
+
+use crate::SharedApiContext;
+use crate::body::StrictBody;
+use crate::caller::ApiCaller;
+use crate::code;
+use crate::code_manager;
+use crate::failure::ApiFailure;
+use crate::job_specs::run_job_error;
+use crate::request_parameters::PathVariables;
+use crate::scope::engine_scope;
+
+pub(crate) async fn show(
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
+    PathVariables(name): PathVariables<String>,
+    StrictBody(query): StrictBody<RunOrderQuery>,
+) -> Result<Json<RunOrder>, ApiFailure> {
+    let environment = code_manager::environment("environment", &name)?;
+    let scope = engine_scope(&api, &caller, query.scope.into_kind()?)?;
+    code::read(&api, &name, |_| Ok(())).await?;
+    let owner = &caller.0.user_id;
+    let planning = api.jobs.node_order(&scope, &environment, owner);
+    let planned = planning.await.map_err(run_job_error)?;
+    Ok(Json(run_order(&planned)))
+}
+
+fn run_order(planned: &PlannedNodes) -> RunOrder {
+    let mut components = components_of_nodes(planned);
+    let levels = planned.order.levels();
+    let ordered = planned.order.predecessors().zip(levels);
+    let items = ordered.map(|((node, waits_for), level)| RunOrderNode {
+        name: node.to_string(),
+        level: u64::try_from(level).unwrap_or(u64::MAX),
+        waits_for: waits_for.iter().map(ToString::to_string).collect(),
+        components: components.remove(node).unwrap_or_default(),
+    });
+    RunOrder {
+        items: items.collect(),
+        partial_instances: partial_instances(planned),
+    }
+}
+
+fn components_of_nodes(planned: &PlannedNodes) -> HashMap<&Certname, Vec<RunOrderComponent>> {
+    let mut components: HashMap<&Certname, Vec<RunOrderComponent>> = HashMap::new();
+    for instance in &planned.applications.instances {
+        for component in &instance.components {
+            let of_node = components.entry(&component.node).or_default();
+            of_node.push(RunOrderComponent {
+                instance: instance.reference.clone(),
+                component: component.reference.clone(),
+            });
+        }
+    }
+    components
+}
+
+/// The instances of which some nodes run, and some do not.
+fn partial_instances(planned: &PlannedNodes) -> Vec<String> {
+    let running: HashSet<&Certname> = planned.order.nodes().iter().collect();
+    let instances = planned.applications.instances.iter();
+    let partial = instances.filter(|instance| {
+        let runs = |node: &Certname| running.contains(node);
+        let nodes = || instance.components.iter().map(|it| &it.node);
+        nodes().any(runs) && !nodes().all(runs)
+    });
+    partial.map(|it| it.reference.clone()).collect()
+}

@@ -1,0 +1,148 @@
+//! The order of a job's runs while it runs: [`RunOrder`]. No I/O.
+//!
+//! Invariants: a run is released once, when every run that it waits for has succeeded; it is blocked once, when one of
+//! them did not; and a run that was blocked is never released.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+
+use environments::EnvironmentName;
+use pcp::Certname;
+
+use super::StoredNodeOrder;
+
+/// The waits between the runs of a job, by index of the run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RunOrder {
+    runs: HashMap<usize, OrderedRun>,
+    /// As in [`StoredNodeOrder`].
+    environment: Option<EnvironmentName>,
+    /// Runs whose turn has come, and that wait for others.
+    held: BTreeSet<usize>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OrderedRun {
+    /// Runs that wait for this one.
+    successors: Vec<usize>,
+    /// Number of runs that this one waits for.
+    open: usize,
+    /// Capabilities that other nodes consume from this one.
+    products: Vec<String>,
+    is_over: bool,
+}
+
+/// A run that cannot start, since one that it waits for did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BlockedRun {
+    pub(crate) index: usize,
+    /// The run that it waits for. It was blocked itself, or it is the one that did not succeed.
+    pub(crate) waits_for: usize,
+}
+
+// === impl RunOrder ===
+
+impl RunOrder {
+    /// The order of runs on these nodes. The run of any other node is over, and it succeeded unless the node is in
+    /// `unsuccessful`. Returns also the runs that wait for one of the latter, each with that node; they are to be
+    /// ended.
+    pub(crate) fn restore<'a>(
+        stored: &StoredNodeOrder,
+        runs: impl Iterator<Item = &'a Certname>,
+        unsuccessful: &HashSet<Certname>,
+    ) -> (Self, Vec<(usize, Certname)>) {
+        let indices: HashMap<&Certname, usize> = runs.zip(0..).collect();
+        let index_of = |node: usize| indices.get(stored.nodes.get(node)?).copied();
+        let mut order = Self {
+            environment: stored.environment.parse().ok(),
+            ..Self::default()
+        };
+        let mut blocked = Vec::new();
+        for [first, then] in &stored.edges {
+            let Some(run) = index_of(*then) else { continue };
+            match (index_of(*first), stored.nodes.get(*first)) {
+                (Some(waits_for), _) => {
+                    order.runs.entry(run).or_default().open += 1;
+                    let successors = &mut order.runs.entry(waits_for).or_default().successors;
+                    successors.push(run);
+                }
+                (None, Some(node)) if unsuccessful.contains(node) => {
+                    blocked.push((run, node.clone()));
+                }
+                (None, _) => {}
+            }
+        }
+        for (node, products) in &stored.products {
+            if let Some(run) = index_of(*node) {
+                order.runs.entry(run).or_default().products = products.iter().cloned().collect();
+            }
+        }
+        (order, blocked)
+    }
+
+    /// True if the run waits for another one.
+    pub(crate) fn is_waiting(&self, index: usize) -> bool {
+        self.runs.get(&index).is_some_and(|run| run.open > 0)
+    }
+
+    /// Keeps a run whose turn has come until the runs that it waits for have ended.
+    pub(crate) fn hold(&mut self, index: usize) {
+        self.held.insert(index);
+    }
+
+    /// Takes all runs that are held; none of them will start.
+    pub(crate) fn take_held(&mut self) -> BTreeSet<usize> {
+        std::mem::take(&mut self.held)
+    }
+
+    /// The capabilities that other nodes of the job consume from this run's node, and their environment; `None` if
+    /// there are none.
+    pub(crate) fn products(&self, index: usize) -> Option<(&EnvironmentName, &[String])> {
+        let products = &self.runs.get(&index)?.products;
+        let environment = self.environment.as_ref()?;
+        (!products.is_empty()).then_some((environment, products))
+    }
+
+    /// Records that a run succeeded. Returns the held runs that can start now.
+    pub(crate) fn record_success(&mut self, index: usize) -> Vec<usize> {
+        let mut released = Vec::new();
+        for successor in self.end(index) {
+            let Some(run) = self.runs.get_mut(&successor) else {
+                continue;
+            };
+            run.open -= 1;
+            if run.open == 0 && self.held.remove(&successor) {
+                released.push(successor);
+            }
+        }
+        released
+    }
+
+    /// Records that a run ended without success. Returns the runs that depend on it, directly or not, nearest first;
+    /// each has ended with that.
+    pub(crate) fn record_failure(&mut self, index: usize) -> Vec<BlockedRun> {
+        let mut blocked = Vec::new();
+        let mut ended = VecDeque::from([index]);
+        while let Some(waits_for) = ended.pop_front() {
+            for index in self.end(waits_for) {
+                self.held.remove(&index);
+                let Some(run) = self.runs.get_mut(&index).filter(|run| !run.is_over) else {
+                    continue;
+                };
+                run.is_over = true;
+                blocked.push(BlockedRun { index, waits_for });
+                ended.push_back(index);
+            }
+        }
+        blocked
+    }
+
+    /// Marks a run as ended. Returns the runs that wait for it, once.
+    fn end(&mut self, index: usize) -> Vec<usize> {
+        self.held.remove(&index);
+        let Some(run) = self.runs.get_mut(&index) else {
+            return Vec::new();
+        };
+        run.is_over = true;
+        std::mem::take(&mut run.successors)
+    }
+}

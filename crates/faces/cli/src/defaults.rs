@@ -123,3 +123,6 @@ pub(crate) const REPORTS_SHOWN: u64 = 50;
 /// Digits of a report's id that lists show: of 2 million reports, two have the same twelve digits with a
 /// probability of 1 %.
 pub(crate) const REPORT_ID_SHOWN: usize = 12;
+
+/// Nodes that a plan names as those that one node waits for: a line of a terminal has three certnames.
+pub(crate) const WAITS_NAMED: usize = 3;

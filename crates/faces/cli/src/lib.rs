@@ -9,6 +9,7 @@ pub mod say;
 
 mod access;
 mod action;
+mod app;
 pub mod audit;
 pub mod catalogs;
 pub mod certificates;
@@ -40,7 +41,6 @@ mod params;
 mod plan;
 pub mod present;
 pub mod program_name;
-mod puppet_app;
 mod query;
 mod rbac;
 mod report;
@@ -138,9 +138,8 @@ pub enum ClientCommand {
     /// Show the state of PuppetDB, as `puppet db` does
     #[command(hide = true)]
     Db(WithConnection<db::DbVerb>),
-    /// Show applications: not supported
-    #[command(hide = true, disable_help_flag = true)]
-    App(puppet_app::UnparsedArguments),
+    /// Show applications across nodes, and run Puppet on their nodes in order
+    App(WithConnection<app::ApplicationVerb>),
 }
 
 /// `puppet access` and `puppet code` use `-t` for the token file; the other verbs use it for nodes,
@@ -209,6 +208,6 @@ async fn dispatch(command: ClientCommand, name: ProgramName, run_local: LocalRun
             Box::pin(code::run(over.verb, &over.connection, name, run_local)).await
         }
         ClientCommand::Db(db) => Box::pin(db::run(&db.verb, &db.connection, name)).await,
-        ClientCommand::App(_) => Err(puppet_app::unsupported_app_error()),
+        ClientCommand::App(over) => over.run_as(name, app::run).await,
     }
 }

@@ -76,8 +76,8 @@ pub(crate) struct TargetOptions {
     /// Nodes on which a job did not run: errored (not connected, …) or skipped
     #[arg(long, value_name = "JOB")]
     unreached_of: Option<String>,
-    /// Nodes of an application
-    #[arg(long, short = 'a', value_name = "APPLICATION", hide = true)]
+    /// Nodes of an application such as Lamp, or of an instance such as 'Lamp[app1]'; with --environment
+    #[arg(long, short = 'a', value_name = "APPLICATION")]
     application: Option<String>,
 }
 
@@ -131,7 +131,10 @@ impl TargetOptions {
             (Some(nodes), ..) => format!("{} nodes", nodes.len()),
             (_, Some(_), _) => "the nodes of a query".to_owned(),
             (.., Some(group)) => format!("node group {}", escape_control(group)),
-            _ => "an application".to_owned(),
+            _ => {
+                let application = scope.application.as_deref().unwrap_or_default();
+                format!("the nodes of {}", escape_control(application))
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ pub(crate) mod list;
 mod plan;
 pub(crate) mod puppet;
 pub(crate) mod requests;
-mod run;
+pub(crate) mod run;
 mod show;
 mod stop;
 
@@ -19,6 +19,7 @@ pub enum JobVerb {
   tutti job run --nodes web1.example.com,web2.example.com
   tutti job run --query 'nodes[certname] { certname ~ \"^web\" }' --noop
   tutti job run --node-group 'Web servers' --environment production --concurrency 5
+  tutti job run --application 'Lamp[app1]' --environment production
   tutti job run --failed-of 81
 
 Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]

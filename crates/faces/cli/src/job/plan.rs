@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use api_types::classifier::NodeGroupRules;
+use api_types::environments::{RunOrder, RunOrderNode};
 use api_types::rollout::RolloutOptions;
 use api_types::{InventoryItem, InventoryList, PuppetDbQuery, Scope};
 use serde_json::{Value, json};
@@ -15,9 +16,9 @@ use crate::client::ApiClient;
 use crate::failure::usage;
 use crate::present::{Column, Fields, OutputOptions};
 use crate::rollout::{self, RolloutArguments};
-use crate::terminal::{escaped_name, style_failure, style_success};
+use crate::terminal::{escape_control, escaped_name, style_failure, style_success};
 use crate::values::or_empty;
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Result, VerbResult, node_group, present};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Result, VerbResult, app, node_group, present};
 
 /// Arguments of `tutti job plan`.
 #[derive(Debug, clap::Args)]
@@ -43,15 +44,32 @@ struct PuppetRunPreview {
     rollout: RolloutOptions,
     /// Sizes of the batches; `None` for a run without batches.
     batches: Option<Vec<usize>>,
-    /// The nodes, each with the number of its batch.
-    nodes: Vec<(InventoryItem, Option<usize>)>,
+    nodes: Vec<PlannedNode>,
+    /// References of the application instances of which only some nodes are among the targets.
+    partial_instances: Vec<String>,
+}
+
+/// A node of a preview.
+struct PlannedNode {
+    item: InventoryItem,
+    /// Number of its batch; `None` for a run without batches.
+    batch: Option<usize>,
+    /// As in [`RunOrderNode`].
+    level: u64,
+    /// Nodes that must succeed before it starts.
+    waits_for: Vec<String>,
 }
 
 pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let rollout = options.rollout.to_checked_options()?;
     let scope = options.place.targets.scope(client).await?;
     let target = options.place.targets.describe_targets(&scope);
-    let mut nodes = certnames(client, scope).await?;
+    let (environment, enforced) = options.place.environment(client);
+    let order = run_order(client, &environment, &scope).await?;
+    let mut nodes = match &order {
+        Some(order) => order.items.iter().map(|node| node.name.clone()).collect(),
+        None => certnames(client, scope).await?,
+    };
     let mut seen = HashSet::new();
     nodes.retain(|name| seen.insert(name.clone()));
     let sizes = rollout.batch.as_ref();
@@ -61,13 +79,19 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let path = ["orchestrator", "v1", "inventory"];
     let known: InventoryList = client.post(&path, &json!({ "nodes": nodes })).await?;
     let all_connected = known.items.iter().all(|item| item.connected);
-    let with_batch = known.items.into_iter().map(|item| {
-        let batch = batch_of.get(&item.name).copied();
-        (item, batch)
+    let order = order.unwrap_or_else(unordered);
+    let ordered: HashMap<&str, &RunOrderNode> =
+        order.items.iter().map(|it| (&*it.name, it)).collect();
+    let planned = known.items.into_iter().map(|item| PlannedNode {
+        batch: batch_of.get(&item.name).copied(),
+        level: ordered.get(&*item.name).map_or(0, |it| it.level),
+        waits_for: ordered
+            .get(&*item.name)
+            .map_or_else(Vec::new, |it| it.waits_for.clone()),
+        item,
     });
-    let mut nodes: Vec<_> = with_batch.collect();
-    nodes.sort_by_key(|(_, batch)| *batch);
-    let (environment, enforced) = options.place.environment(client);
+    let mut nodes: Vec<PlannedNode> = planned.collect();
+    nodes.sort_by_key(|node| (node.batch, node.level));
     let preview = PuppetRunPreview {
         environment,
         enforced,
@@ -76,6 +100,7 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
         rollout,
         batches,
         nodes,
+        partial_instances: order.partial_instances,
     };
     let format = options.shown.format;
     format.present(&preview.to_json(), |_| preview.print())?;
@@ -96,10 +121,15 @@ fn assign_batches(nodes: &[String], batches: &[usize]) -> HashMap<String, usize>
 
 impl PuppetRunPreview {
     fn to_json(&self) -> Value {
-        let items = self.nodes.iter().map(|(item, batch)| {
-            let mut item = json!(item);
-            if let Some(batch) = batch {
+        let is_ordered = self.is_ordered();
+        let items = self.nodes.iter().map(|node| {
+            let mut item = json!(node.item);
+            if let Some(batch) = node.batch {
                 item["batch"] = json!(batch);
+            }
+            if is_ordered {
+                item["level"] = json!(node.level);
+                item["waits_for"] = json!(node.waits_for);
             }
             item
         });
@@ -116,7 +146,15 @@ impl PuppetRunPreview {
         if let Some(batches) = &self.batches {
             preview["batches"] = json!(batches);
         }
+        if !self.partial_instances.is_empty() {
+            preview["partial_instances"] = json!(self.partial_instances);
+        }
         preview
+    }
+
+    /// True if some node waits for another.
+    fn is_ordered(&self) -> bool {
+        self.nodes.iter().any(|node| node.level > 0)
     }
 
     fn print(&self) {
@@ -133,17 +171,48 @@ impl PuppetRunPreview {
             .value("nodes", self.nodes.len())
             .print();
         say!("");
-        let mut columns: Vec<Column<'_, (InventoryItem, Option<usize>)>> = vec![
-            ("NODE", &|(item, _)| escaped_name(&item.name)),
-            ("CONNECTED", &|(item, _)| match item.connected {
+        let mut columns: Vec<Column<'_, PlannedNode>> = vec![
+            ("NODE", &|node| escaped_name(&node.item.name)),
+            ("CONNECTED", &|node| match node.item.connected {
                 true => style_success("yes"),
                 false => style_failure("no"),
             }),
         ];
         if batches.is_some() {
-            columns.push(("BATCH", &|(_, batch)| or_empty(*batch)));
+            columns.push(("BATCH", &|node| or_empty(node.batch)));
+        }
+        if self.is_ordered() {
+            columns.push(("LEVEL", &|node| node.level.to_string()));
         }
         present::table(&self.nodes, &columns);
+        for instance in &self.partial_instances {
+            say!(
+                "{} has components on other nodes too",
+                escape_control(instance)
+            );
+        }
+    }
+}
+
+/// The order in which the nodes run; `None` if each runs in its own environment.
+async fn run_order(
+    client: &ApiClient,
+    environment: &str,
+    scope: &Scope,
+) -> Result<Option<RunOrder>> {
+    if environment.is_empty() && scope.application.is_some() {
+        return usage("an application needs an environment; name it with --environment");
+    }
+    match environment {
+        "" => Ok(None),
+        name => app::fetch_run_order(client, name, scope).await.map(Some),
+    }
+}
+
+fn unordered() -> RunOrder {
+    RunOrder {
+        items: Vec::new(),
+        partial_instances: Vec::new(),
     }
 }
 
@@ -156,7 +225,7 @@ async fn certnames(client: &ApiClient, scope: Scope) -> Result<Vec<String>> {
         (Some(query), _) => query,
         (None, Some(group)) => group_query(client, &group).await?,
         (None, None) => {
-            return usage("applications are not there yet; name nodes, a query or a node group");
+            return usage("name nodes, a query or a node group");
         }
     };
     let query = PuppetDbQuery {

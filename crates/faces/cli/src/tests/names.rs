@@ -44,7 +44,9 @@ const LINES: &[&str] = &[
     "puppet-db export archive.tgz",
     "puppet-db import archive.tgz",
     "puppet-app show",
-    "puppet-app show App[x]",
+    "puppet-app show App[x] -e test",
+    "puppet-app plan Lamp",
+    "puppet-app run Lamp[a] --noop --concurrency 2 -y",
 ];
 
 fn words(line: &str) -> Vec<&str> {
@@ -90,17 +92,6 @@ fn wrong_usage_is_refused_under_the_name_that_was_called() {
         let text = error.to_string();
         assert!(text.contains("Usage: puppet "), "{line}\n{text}");
     }
-}
-
-#[tokio::test]
-async fn what_is_not_there_yet_says_so_and_asks_nobody() {
-    let fake = Fake::start(Vec::new()).await;
-    for line in ["puppet-app show", "puppet-app --help"] {
-        let ran = fake.run_alone(&words(line)).await;
-        assert_eq!((ran.code, ran.printed.as_str()), (2, ""), "{line}");
-        assert!(ran.error.contains("yet"), "{}", ran.error);
-    }
-    assert!(fake.asked().is_empty());
 }
 
 #[tokio::test]
@@ -186,15 +177,48 @@ async fn a_dry_run_without_an_environment_is_of_all_and_prints_the_list() {
 }
 
 #[tokio::test]
-async fn applications_are_answered_with_what_to_type_instead() {
+async fn an_application_needs_an_environment() {
     let fake = Fake::start(Vec::new()).await;
-    let ran = fake.run_alone(&words("puppet-app show")).await;
-    assert_eq!(ran.code, 2);
+    for line in [
+        "puppet-app show",
+        "tutti app plan Lamp",
+        "tutti app run Lamp --yes",
+        "tutti job plan --application Lamp",
+    ] {
+        let ran = fake.run(&words(line)).await;
+        assert_eq!(ran.code, 2, "{line}");
+        let expected = "an application needs an environment; name it with --environment";
+        assert_eq!(ran.error, expected, "{line}");
+    }
+    assert!(fake.asked().is_empty());
+}
+
+#[tokio::test]
+async fn instances_are_shown_as_puppet_enterprise_shows_them() {
+    let component =
+        |reference: &str, title: &str, node: &str, produces: &[&str], consumes: &[&str]| {
+            json!({"type": reference, "title": title, "node": node, "produces": produces,
+            "consumes": consumes})
+        };
+    let lamp = json!({"type": "Lamp", "title": "app1", "components": [
+        component("Lamp::Mysql", "app1", "db1", &["Sql[app1]"], &[]),
+        component("Lamp::Webapp", "app1-1", "web1", &[], &["Sql[app1]"]),
+    ]});
+    let other = json!({"type": "Other", "title": "x", "components": []});
+    let path = "GET /orchestrator/v1/environments/test/instances";
+    let fake = Fake::start(vec![(path, 200, json!({"items": [lamp, other]}))]).await;
+    let ran = fake.run(&words("puppet-app show Lamp[app1] -e test")).await;
     assert_eq!(
-        ran.error,
-        "Tutti does not orchestrate applications yet: name nodes, a query or a node group, as in \
-         `tutti job run --query …`"
+        (ran.code, ran.printed.as_str()),
+        (
+            0,
+            "Lamp[app1]\n    Lamp::Mysql[app1] => db1\n        + produces Sql[app1]\n    \
+             Lamp::Webapp[app1-1] => web1\n          consumes Sql[app1]\n"
+        )
     );
+    let ran = fake.run(&words("puppet-app show Nope -e test")).await;
+    assert_eq!(ran.code, 2);
+    assert!(ran.error.contains("has no instance Nope"), "{}", ran.error);
 }
 
 #[tokio::test]

@@ -1,0 +1,90 @@
+//! `tutti app plan`: the nodes of an application in the order in which they would run.
+
+use std::collections::BTreeSet;
+
+use api_types::environments::{RunOrder, RunOrderNode};
+
+use super::{ApplicationArguments, fetch_run_order};
+use crate::VerbResult;
+use crate::client::ApiClient;
+use crate::defaults::WAITS_NAMED;
+use crate::present::{Fields, OutputOptions};
+use crate::terminal::{escape_control, escaped_name, style_heading};
+
+/// Arguments of `tutti app plan`.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    #[command(flatten)]
+    application: ApplicationArguments,
+    #[command(flatten)]
+    shown: OutputOptions,
+}
+
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
+    let environment = options.application.environment(client)?;
+    let scope = options.application.scope();
+    let order = fetch_run_order(client, &environment, &scope).await?;
+    let format = options.shown.format;
+    format.present(&order, |order| print_run_order(order, &environment))
+}
+
+/// Prints the nodes, level by level.
+pub(super) fn print_run_order(order: &RunOrder, environment: &str) {
+    let components = order.items.iter().flat_map(|node| &node.components);
+    let instances: BTreeSet<&str> = components.map(|it| it.instance.as_str()).collect();
+    let instances: Vec<&str> = instances.into_iter().collect();
+    Fields::default()
+        .text("environment", environment)
+        .text("instances", &instances.join(", "))
+        .value("nodes", order.items.len())
+        .print();
+    let mut nodes: Vec<&RunOrderNode> = order.items.iter().collect();
+    nodes.sort_by_key(|node| node.level);
+    for of_level in nodes.chunk_by(|one, next| one.level == next.level) {
+        let count = match of_level.len() {
+            1 => "1 node".to_owned(),
+            count => format!("{count} nodes"),
+        };
+        let level = of_level.first().map_or(0, |node| node.level);
+        say!("");
+        say!("{}: {count}", style_heading(format!("Level {level}")));
+        of_level.iter().for_each(|node| print_node(node));
+    }
+    for instance in &order.partial_instances {
+        say!("");
+        say!(
+            "{} has components on other nodes too",
+            escape_control(instance)
+        );
+    }
+}
+
+fn print_node(node: &RunOrderNode) {
+    say!(
+        "  {}{}",
+        escaped_name(&node.name),
+        describe_waits(&node.waits_for)
+    );
+    for component in &node.components {
+        let (instance, component) = (&component.instance, &component.component);
+        say!(
+            "      {}: {}",
+            escape_control(instance),
+            escape_control(component)
+        );
+    }
+}
+
+/// The nodes that a node waits for, as ` after a, b`; empty if there are none.
+fn describe_waits(waits_for: &[String]) -> String {
+    let named: Vec<String> = waits_for
+        .iter()
+        .take(WAITS_NAMED)
+        .map(|name| escape_control(name))
+        .collect();
+    match waits_for.len().saturating_sub(WAITS_NAMED) {
+        _ if named.is_empty() => String::new(),
+        0 => format!(" after {}", named.join(", ")),
+        more => format!(" after {} and {more} more", named.join(", ")),
+    }
+}

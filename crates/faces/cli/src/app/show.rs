@@ -1,0 +1,81 @@
+//! `tutti app show`: the instances of applications.
+
+use api_types::environments::{InstanceComponent, InstanceItem, InstanceList};
+
+use super::required_environment;
+use crate::VerbResult;
+use crate::client::ApiClient;
+use crate::failure::usage;
+use crate::present::OutputOptions;
+use crate::terminal::{escape_control, escaped_name, style_heading};
+
+/// Arguments of `tutti app show`.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// Application such as Lamp, for all its instances, or an instance such as 'Lamp[app1]' [default: all]
+    #[arg(value_name = "APPLICATION")]
+    application: Option<String>,
+    /// Environment of the applications [default: that of orchestrator.conf]
+    #[arg(long, short = 'e', value_name = "NAME")]
+    environment: Option<String>,
+    #[command(flatten)]
+    shown: OutputOptions,
+}
+
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
+    let environment = required_environment(options.environment.as_ref(), client)?;
+    let path = [
+        "orchestrator",
+        "v1",
+        "environments",
+        &environment,
+        "instances",
+    ];
+    let mut list: InstanceList = client.get(&path, &[]).await?;
+    if let Some(wanted) = &options.application {
+        let is_wanted = |it: &InstanceItem| it.application == *wanted || reference(it) == *wanted;
+        let all = list.items.len();
+        list.items.retain(is_wanted);
+        if list.items.is_empty() {
+            return usage(format!(
+                "the environment {} has no instance {} (`tutti app show` lists its {all} instances)",
+                escape_control(&environment),
+                escape_control(wanted),
+            ));
+        }
+    }
+    let format = options.shown.format;
+    format.present(&list, |list| print(list, &environment))
+}
+
+fn reference(instance: &InstanceItem) -> String {
+    format!("{}[{}]", instance.application, instance.title)
+}
+
+fn print(list: &InstanceList, environment: &str) {
+    if list.items.is_empty() {
+        say!(
+            "environment {} has no application instances",
+            escape_control(environment)
+        );
+    }
+    for (number, instance) in list.items.iter().enumerate() {
+        if number > 0 {
+            say!("");
+        }
+        say!("{}", style_heading(escape_control(&reference(instance))));
+        instance.components.iter().for_each(print_component);
+    }
+}
+
+fn print_component(component: &InstanceComponent) {
+    let reference = format!("{}[{}]", component.component, component.title);
+    let node = escaped_name(&component.node);
+    say!("    {} => {node}", escape_control(&reference));
+    for capability in &component.produces {
+        say!("        + produces {}", escape_control(capability));
+    }
+    for capability in &component.consumes {
+        say!("          consumes {}", escape_control(capability));
+    }
+}

@@ -3,6 +3,7 @@
 
 mod again;
 mod again_ruby;
+mod applications;
 mod direct;
 mod pinned;
 mod puppetserver_ca;

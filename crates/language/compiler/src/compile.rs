@@ -7,14 +7,14 @@
 
 use std::sync::Arc;
 
-use evaluator::{EvalError, EvalResult, EvalUnwind, EvaluationLimits, Evaluator};
+use evaluator::{EvalError, EvalResult, EvalUnwind, EvaluationLimits, Evaluator, Manifest};
 use pcore::Value;
 
 use crate::catalog::{CatalogDocument, CatalogIdentity, ResourceId, ResourceKind};
 use crate::catalog_reads::{CatalogReads, VolatileCause};
 use crate::compilation::Compilation;
 use crate::defaults;
-use crate::environment::CompilerEnvironment;
+use crate::environment::{CompilerEnvironment, ManifestDefinitions};
 use crate::error::CompileError;
 use crate::request::{ApplyProgram, CompileRequest, CompiledCatalog};
 use crate::state::MAIN;
@@ -199,8 +199,8 @@ impl Compilation<'_> {
     }
 
     pub(crate) fn load_site(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<()> {
-        if self.request.block.is_some() {
-            return Ok(());
+        if let Some(block) = &self.request.block {
+            return self.load_block(evaluator, &block.statements);
         }
         let name = self.environment.name();
         let site = self
@@ -226,6 +226,18 @@ impl Compilation<'_> {
         }
         self.check_one_site()?;
         self.check_definitions_unique(&site)
+    }
+
+    /// Makes the definitions and node blocks of a block known, as those of a site manifest.
+    fn load_block(&self, evaluator: &mut Evaluator<'_>, statements: &Manifest) -> EvalResult<()> {
+        let definitions = ManifestDefinitions::new(statements.clone(), None);
+        let site: Arc<[Arc<ManifestDefinitions>]> = Arc::new([Arc::new(definitions)]);
+        if statements.has_definitions() {
+            evaluator.register_manifest(statements, None)?;
+            self.check_definitions_unique(&site)?;
+        }
+        self.state().site = site;
+        Ok(())
     }
 
     /// Adds Stage[main], Class[Settings] and Class[main].

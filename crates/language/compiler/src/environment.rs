@@ -325,7 +325,7 @@ impl CompilerEnvironment {
 }
 
 impl ManifestDefinitions {
-    fn new(manifest: Manifest, module: Option<Arc<str>>) -> Self {
+    pub(crate) fn new(manifest: Manifest, module: Option<Arc<str>>) -> Self {
         let owner: Arc<str> = module.clone().unwrap_or_default();
         let classes = manifest.classes().into_iter().map(|class| {
             Arc::new(ClassDefinition {

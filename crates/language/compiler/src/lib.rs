@@ -10,6 +10,7 @@
 //! manifest does affects another compilation.
 
 mod applications;
+mod block_text;
 mod catalog;
 mod catalog_reads;
 mod catalog_size;
@@ -51,6 +52,7 @@ pub use applications::{
     ApplicationInstance, CapabilitySearch, CapabilitySearchError, ProducedCapabilities,
     ProducedCapability, StoredCapability, application_graph,
 };
+pub use block_text::parse_block;
 pub use catalog::{
     CatalogDocument, DocumentForm, FileResource, PlainCatalog, PlainConversion, RichValueError,
     StaticFiles,

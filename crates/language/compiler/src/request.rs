@@ -51,7 +51,7 @@ impl fmt::Debug for CompileRequest {
     }
 }
 
-/// The `apply` block of a plan. Site manifests and node blocks are not read for it.
+/// The `apply` block of a plan. Site manifests are not read for it, so only its own node blocks count.
 #[derive(Clone)]
 pub struct ApplyProgram {
     pub statements: Manifest,

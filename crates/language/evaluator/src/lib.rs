@@ -63,7 +63,7 @@ pub use error::{
 };
 pub use evaluator::{
     BranchSeed, BuiltInVariables, CatalogBody, Evaluator, LoadedPlan, Manifest, ManifestClass,
-    ManifestDefinedType, ManifestMapping, ManifestNode, VariableScope,
+    ManifestDefinedType, ManifestMapping, ManifestNode, StatementsPlace, VariableScope,
 };
 pub use fact_reads::FactReads;
 pub use frame::CatalogScopeId;

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use syntax::ast::Expr;
+use syntax::ast::{Ast, Expr, ExprId};
 use syntax::{Diagnostic, ModuleLocation, ParsedSource, SourceText};
 
 use crate::budget::StackBudget;
@@ -184,6 +184,60 @@ fn source_unit(
         None => lower::unit(Arc::new(parsed.ast), scope, stack),
         Some(error) => Err(error.into()),
     }
+}
+
+/// Parses a text, and lowers those of its statements that begin at these bytes: they are an `apply` block of
+/// a plan, or all statements of the text. `None` if the text has no such statements.
+pub(crate) fn statements_unit(
+    source: &Arc<SourceText>,
+    offsets: &[u32],
+    stack: StackBudget,
+) -> EvalResult<Option<Arc<LoweredUnit>>> {
+    let of_plan = parse_without_errors(source, SourceLanguage::Plan);
+    if let Ok(ast) = &of_plan
+        && let Some(apply) = apply_with_statements(ast, offsets)
+    {
+        return lower::apply_block(Arc::clone(ast), apply, stack).map(Some);
+    }
+    let of_manifest = parse_without_errors(source, SourceLanguage::Manifest);
+    match (of_manifest, of_plan) {
+        (Ok(ast), _) if begin_at(&ast, ast.body(), offsets) => {
+            lower::unit(ast, FileScope::Top, stack).map(Some)
+        }
+        (Err(_), Err(error)) => Err(error.into()),
+        _ => Ok(None),
+    }
+}
+
+fn parse_without_errors(
+    source: &Arc<SourceText>,
+    language: SourceLanguage,
+) -> Result<Arc<Ast>, EvalError> {
+    let options = syntax::SyntaxOptions {
+        epp: false,
+        tasks: language == SourceLanguage::Plan,
+        applications: false,
+    };
+    let parsed = syntax::parse(source, options);
+    match source_error(source, language, &parsed) {
+        None => Ok(Arc::new(parsed.ast)),
+        Some(error) => Err(error),
+    }
+}
+
+/// The `apply` expression whose statements begin at these bytes.
+fn apply_with_statements(ast: &Ast, offsets: &[u32]) -> Option<ExprId> {
+    ast.ids().find(|id| match ast.expr(*id) {
+        Expr::Apply { body, .. } => begin_at(ast, body, offsets),
+        _ => false,
+    })
+}
+
+/// True if a body has statements at these bytes, and no other ones.
+fn begin_at(ast: &Ast, body: Option<ExprId>, offsets: &[u32]) -> bool {
+    let statements = ast.statements(body);
+    let starts = statements.iter().map(|id| ast.span(*id).start);
+    !offsets.is_empty() && starts.eq(offsets.iter().copied())
 }
 
 /// The error of a manifest that was parsed, as a compilation gives it; `None` if it has none.

@@ -69,3 +69,21 @@ pub const CAUSE_NAMES_MAX: usize = 20;
 
 /// Characters of such a query, and of an error: two lines of a screen.
 pub const CAUSE_TEXT_MAX: usize = 200;
+
+/// Longest source text of a block in bytes: that of the file with its plan, some KB. Text of one-byte tokens takes
+/// 175 bytes for each in the parser, so 183 MB.
+pub const BLOCK_TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// Longest name of that file in bytes, which is Linux's limit of paths.
+pub const BLOCK_FILE_BYTES_MAX: usize = 4_096;
+
+/// Bytes of the variables of a block with their references resolved: twice the largest request, since a value has
+/// fewer bytes in JSON than here.
+pub const BLOCK_VALUES_BYTES_MAX: usize = 32 << 20;
+
+/// Bytes that a value takes besides its text.
+pub const BLOCK_VALUE_BYTES: usize = 32;
+
+/// Levels of a variable's value: JSON has at most 128, and a reference may lead to further ones. Values of 512 are
+/// allowed elsewhere.
+pub const BLOCK_VALUES_DEPTH_MAX: usize = 256;

@@ -5,6 +5,8 @@
 
 mod agent_catalogs;
 mod ahead;
+mod block_catalog;
+mod block_variables;
 mod catalog_check;
 mod catalog_writer;
 mod checksum;
@@ -27,12 +29,15 @@ mod service_catalog;
 mod static_files;
 mod stored_catalogs;
 mod stored_form;
+mod syntax_tree;
 
 pub use agent_catalogs::{
     AgentCatalog, AgentCatalogRequest, AgentCatalogSettings, AgentCatalogSources, AgentCatalogs,
     AgentFacts, AgentIdentity,
 };
 pub use ahead::AheadSummary;
+pub use block_catalog::{BlockCatalogRequest, BlockProgram, BlockProgramError};
+pub use block_variables::{BlockVariables, BlockVariablesError};
 pub use catalog_check::CatalogState;
 pub use checksum::{ChecksumType, UnknownChecksumType};
 pub use compile_cause::{CatalogCompilation, CompileCause, NameList};
@@ -46,3 +51,4 @@ pub use metadata_document::MetadataDocument;
 pub use service_catalog::{ServiceCatalog, ServiceCatalogRequest};
 pub use static_files::{BY_HASH, StaticContent, StaticContents, StaticFileError, inline_files};
 pub use stored_catalogs::{CatalogDatabase, RecordedCompilation};
+pub use syntax_tree::SyntaxTreeError;

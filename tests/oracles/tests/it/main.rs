@@ -1,6 +1,7 @@
 //! Our crates of the Puppet language give the answers of Ruby and Puppet.
 #![cfg(test)]
 
+mod apply_blocks;
 mod catalog_classes;
 mod catalogs;
 mod compiled_catalogs;

@@ -5,16 +5,19 @@
 //! GET       /puppet/v3/node/{certname}      module [node]
 //! GET       /puppet/v3/static_file_content  module [static_content]
 //! POST      /puppet/v4/catalog              module [service_catalog]
+//! POST      /puppet/v3/compile              module [block_catalog]
 //! POST      /tutti/v1/catalogs/{certname}/check   module [catalog_check]
 //! ```
 //!
 //! Invariant: a node gets only its own catalog and its own data, whatever the request says. Only a rule of an
 //! `auth.conf` lets a service request those of nodes.
 
+mod block_catalog;
 mod catalog;
 mod catalog_check;
 mod catalog_form;
 mod node;
+mod service_answer;
 mod service_catalog;
 mod static_content;
 
@@ -63,7 +66,7 @@ pub(crate) fn router(
     let of_services = match has_rules {
         true => Router::new()
             .route("/puppet/v4/catalog", post(service_catalog::post))
-            .route("/puppet/v3/compile", post(service_catalog::refuse_compile)),
+            .route("/puppet/v3/compile", post(block_catalog::post)),
         false => Router::new()
             .route("/puppet/v4/catalog", post(closed_route))
             .route("/puppet/v3/compile", post(closed_route)),

@@ -1,25 +1,22 @@
-//! `POST /puppet/v4/catalog`: catalogs for services, on behalf of nodes. `POST /puppet/v3/compile`, which compiles a
-//! syntax tree of a plan, is refused.
+//! `POST /puppet/v4/catalog`: catalogs for services, on behalf of nodes.
 //!
-//! Puppet's default rules allow no client: the routes are forbidden without a rule of an `auth.conf`.
+//! Puppet's default rules allow no client: the route is forbidden without a rule of an `auth.conf`.
 
-use agent_catalogs::{ServiceCatalog, ServiceCatalogRequest};
+use agent_catalogs::ServiceCatalogRequest;
 use axum::Json;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use compiler::CompileLog;
 use environments::EnvironmentName;
 use error_causes::chain;
-use evaluator::LogLevel;
-use jiff::Timestamp;
 use pcp::Certname;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::Deserialize;
 
 use super::AgentServerState;
 use super::catalog::catalog_failure;
-use crate::defaults::{CATALOG_BODY_BYTES, ID_BYTES_MAX};
+use super::service_answer::{
+    CapturedLevel, GivenValues, ServiceCatalogAnswer, check_ids, invalid_input,
+};
+use crate::defaults::CATALOG_BODY_BYTES;
 use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
 
@@ -50,48 +47,12 @@ struct Persistence {
     catalog: bool,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GivenValues {
-    values: Map<String, Value>,
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct CatalogOptions {
     capture_logs: bool,
     log_level: CapturedLevel,
     prefer_requested_environment: bool,
-}
-
-/// The least urgent messages that are captured.
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum CapturedLevel {
-    Debug,
-    #[default]
-    Info,
-    Warning,
-    Err,
-}
-
-#[derive(Serialize)]
-struct CatalogAnswer {
-    catalog: Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    logs: Option<Vec<LogDocument>>,
-}
-
-/// A message in the form of Puppet's logs.
-#[derive(Serialize)]
-struct LogDocument {
-    level: &'static str,
-    message: String,
-    source: &'static str,
-    tags: [&'static str; 1],
-    time: String,
-    file: Option<String>,
-    line: Option<u32>,
 }
 
 pub(super) async fn post(
@@ -124,17 +85,7 @@ pub(super) async fn post(
     let milliseconds = compiled.took.as_millis();
     let environment = compiled.environment.as_str();
     tracing::info!(service, %certname, environment, milliseconds, "catalog compiled for a service");
-    Ok(Json(CatalogAnswer::new(compiled, captured)).into_response())
-}
-
-/// Refuses the route by which plans of Puppet Enterprise have `apply` blocks compiled.
-pub(super) async fn refuse_compile(caller: PuppetApiCaller) -> Result<Response, PuppetApiFailure> {
-    caller.require_certname()?;
-    Err(PuppetApiFailure::text(
-        StatusCode::NOT_IMPLEMENTED,
-        "This server does not compile syntax trees (code_ast). Run plans with apply blocks on it, with `tutti plan \
-         run`, or request /puppet/v4/catalog for the catalog of a node.",
-    ))
+    Ok(Json(ServiceCatalogAnswer::new(compiled, captured)).into_response())
 }
 
 impl CatalogQuestionV4 {
@@ -144,26 +95,16 @@ impl CatalogQuestionV4 {
     }
 
     fn into_request(self, service: String) -> Result<ServiceCatalogRequest, PuppetApiFailure> {
-        let invalid = |name: &str, error: &dyn std::fmt::Display| {
-            PuppetApiFailure::bad_request(format!("Invalid input: {name}: {error}"))
-        };
         let certname: Result<Certname, _> = self.certname.parse();
         let environment: Result<EnvironmentName, _> = self.environment.parse();
-        for (name, id) in [
+        check_ids([
             ("transaction_uuid", &self.transaction_uuid),
             ("job_id", &self.job_id),
-        ] {
-            if id.as_ref().is_some_and(|id| id.len() > ID_BYTES_MAX) {
-                return Err(invalid(
-                    name,
-                    &format!("it is longer than {ID_BYTES_MAX} bytes"),
-                ));
-            }
-        }
+        ])?;
         Ok(ServiceCatalogRequest {
             service,
-            certname: certname.map_err(|error| invalid("certname", &error))?,
-            environment: environment.map_err(|error| invalid("environment", &error))?,
+            certname: certname.map_err(|error| invalid_input("certname", &error))?,
+            environment: environment.map_err(|error| invalid_input("environment", &error))?,
             prefers_environment: self.options.prefer_requested_environment,
             facts: self.facts.map(|it| it.values),
             trusted: self.trusted_facts.map(|it| it.values),
@@ -173,63 +114,4 @@ impl CatalogQuestionV4 {
             persists_catalog: self.persistence.catalog,
         })
     }
-}
-
-impl CatalogAnswer {
-    fn new(compiled: ServiceCatalog, captured: Option<CapturedLevel>) -> Self {
-        let time = Timestamp::now().to_string();
-        let logs = captured.map(|level| {
-            let logs = compiled.logs.iter();
-            let logs = logs.filter(|log| urgency(log.level) >= level as u8);
-            logs.map(|log| LogDocument::new(log, &time)).collect()
-        });
-        Self {
-            catalog: compiled.document,
-            logs,
-        }
-    }
-}
-
-impl LogDocument {
-    fn new(log: &CompileLog, time: &str) -> Self {
-        let level = level_name(log.level);
-        let location = &log.location;
-        let place = location.to_string();
-        Self {
-            level,
-            message: match place.is_empty() {
-                true => log.message.clone(),
-                false => format!("{} {place}", log.message),
-            },
-            source: "Puppet",
-            tags: [level],
-            time: time.to_owned(),
-            file: location.file.as_deref().map(str::to_owned),
-            line: (location.line > 0).then_some(location.line),
-        }
-    }
-}
-
-fn level_name(level: LogLevel) -> &'static str {
-    match level {
-        LogLevel::Debug => "debug",
-        LogLevel::Info => "info",
-        LogLevel::Notice => "notice",
-        LogLevel::Warning => "warning",
-        LogLevel::Err => "err",
-        LogLevel::Alert => "alert",
-        LogLevel::Emerg => "emerg",
-        LogLevel::Crit => "crit",
-    }
-}
-
-/// The captured level that includes a message.
-fn urgency(level: LogLevel) -> u8 {
-    let captured = match level {
-        LogLevel::Debug => CapturedLevel::Debug,
-        LogLevel::Info | LogLevel::Notice => CapturedLevel::Info,
-        LogLevel::Warning => CapturedLevel::Warning,
-        LogLevel::Err | LogLevel::Alert | LogLevel::Emerg | LogLevel::Crit => CapturedLevel::Err,
-    };
-    captured as u8
 }

@@ -8,6 +8,7 @@ mod audit;
 mod auth_conf;
 mod authority;
 mod autosign;
+mod block_catalog;
 mod bootstrap;
 mod bucket;
 mod busy;

@@ -9,7 +9,7 @@ use crate::site::{Client, Site, SiteOptions};
 
 const V4: &str = "/puppet/v4/catalog";
 
-/// Puppet's rule for services, opened for one, and one for plans.
+/// Puppet's rule for services, opened for one.
 const RULES: &str = r#"
 authorization: {
     version: 1
@@ -19,12 +19,6 @@ authorization: {
             allow: ["console"]
             sort-order: 500
             name: "puppetlabs v4 catalog for services"
-        },
-        {
-            match-request: { path: "/puppet/v3/compile", type: path, method: post }
-            allow: ["console"]
-            sort-order: 500
-            name: "compile"
         },
     ]
 }
@@ -138,11 +132,9 @@ async fn only_services_that_a_rule_allows_may_request_it() {
         closed.node("web1"),
         closed.administrator(),
     ] {
-        for path in [V4, "/puppet/v3/compile"] {
-            let (status, body) = post(&client, path, &question()).await;
-            assert_eq!(status, 403);
-            assert!(body.contains("puppet_api.auth_conf"), "{body}");
-        }
+        let (status, body) = post(&client, V4, &question()).await;
+        assert_eq!(status, 403);
+        assert!(body.contains("puppet_api.auth_conf"), "{body}");
     }
 }
 
@@ -208,7 +200,4 @@ async fn errors_are_plain_texts() {
             "{body}: {answer}"
         );
     }
-    let (status, answer) = post(&console, "/puppet/v3/compile", &json!({"code_ast": "{}"})).await;
-    assert_eq!(status, 501);
-    assert!(answer.contains("tutti plan run"), "{answer}");
 }

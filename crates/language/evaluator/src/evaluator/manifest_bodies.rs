@@ -6,11 +6,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pcore::{Hash, StructElement, Type, Value};
-use syntax::ModuleLocation;
+use syntax::{ModuleLocation, SourceText};
 
 use super::closure::catch_return;
 use super::entry::VariableScope;
 use super::{EvalContext, Evaluator};
+use crate::budget::StackBudget;
 use crate::catalog_code::NodeHost;
 use crate::code::{DefinitionCode, LoweredUnit};
 use crate::error::{EvalResult, EvalUnwind, SourceLocation, raise};
@@ -71,7 +72,50 @@ pub struct BuiltInVariables {
     pub caller_module_name: Option<Value>,
 }
 
+/// The part of a text that is compiled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StatementsPlace {
+    /// All of the text, with its definitions.
+    Whole,
+    /// The statements that begin at these bytes, where Puppet reports the place of each. They are an `apply`
+    /// block of a plan, or all statements of the text.
+    Offsets(Vec<u32>),
+}
+
 impl Manifest {
+    /// Parses statements of a text. `None` if the text has none at this place.
+    ///
+    /// # Errors
+    /// The text has a syntax error, or is nested too deeply for a stack of `stack_bytes` below the caller.
+    pub fn parse_place(
+        source: &Arc<SourceText>,
+        place: &StatementsPlace,
+        stack_bytes: usize,
+    ) -> EvalResult<Option<Self>> {
+        let stack = StackBudget::from_here(stack_bytes);
+        let unit = match place {
+            StatementsPlace::Whole => {
+                let (text, name) = (source.text(), source.name());
+                let (name, language) = (name.map(|it| &**it), SourceLanguage::Manifest);
+                Some(parse::text_unit(
+                    text,
+                    name,
+                    language,
+                    FileScope::Top,
+                    stack,
+                )?)
+            }
+            StatementsPlace::Offsets(offsets) => parse::statements_unit(source, offsets, stack)?,
+        };
+        Ok(unit.map(|unit| Self { unit }))
+    }
+
+    /// True if the manifest defines classes, defined types, functions or type aliases.
+    #[must_use]
+    pub fn has_definitions(&self) -> bool {
+        !self.unit.definitions.is_empty()
+    }
+
     /// The classes, in the order of the text; nested ones come before those around them.
     #[must_use]
     pub fn classes(&self) -> Vec<ManifestClass> {

@@ -44,6 +44,7 @@ pub(crate) use self::errors::node_label;
 pub use self::manifest_applications::ManifestMapping;
 pub use self::manifest_bodies::{
     BuiltInVariables, CatalogBody, Manifest, ManifestClass, ManifestDefinedType, ManifestNode,
+    StatementsPlace,
 };
 use crate::budget::{EvaluationBudget, StackBudget};
 use crate::code::{LoweredNode, LoweredSignature, LoweredUnit, NodeId, NodeKind};

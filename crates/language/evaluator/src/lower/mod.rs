@@ -89,12 +89,13 @@ pub(crate) fn apply_block(
     lowering.names.open(Arc::clone(&name), true);
     let body = lowering.optional(statements, ast.span(expression).start)?;
     let main = lowering.finish(name, Vec::new(), body, None);
+    let node_blocks = lowering.node_blocks_of(statements)?;
     Ok(LoweredUnit::new(UnitCode {
         ast,
         nodes: lowering.nodes,
         codes: lowering.codes,
         definitions: Vec::new(),
-        node_blocks: Vec::new(),
+        node_blocks,
         sites: Vec::new(),
         mappings: Vec::new(),
         main,
@@ -206,6 +207,20 @@ impl AstLowering {
         let ast = Arc::clone(&self.ast);
         let definitions = ast.definitions().iter();
         definitions
+            .filter_map(|definition| match &definition.kind {
+                DefinitionKind::Node(node) => Some((node, definition.span.start)),
+                _ => None,
+            })
+            .map(|(node, at)| self.node_block(node, at))
+            .collect()
+    }
+
+    /// The node blocks among the statements of an `apply` block.
+    fn node_blocks_of(&mut self, body: Option<ExprId>) -> EvalResult<Vec<NodeBlock>> {
+        let ast = Arc::clone(&self.ast);
+        let statements = ast.statements(body).into_iter();
+        statements
+            .filter_map(|statement| ast.as_definition(statement))
             .filter_map(|definition| match &definition.kind {
                 DefinitionKind::Node(node) => Some((node, definition.span.start)),
                 _ => None,

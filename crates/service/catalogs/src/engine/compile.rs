@@ -258,7 +258,23 @@ impl Catalogs {
         write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
     ) -> Result<WrittenCatalog<T>, CatalogError> {
         // the values of a block are those of its plan, which has a budget for them
-        let compiling = self.compile_with(opened, request, (origin, 0), write);
+        let compiling = self.compile_block(opened, request, (origin, 0), write);
+        Box::pin(compiling).await
+    }
+
+    /// The same for a block of another server's plan, whose values are as many bytes as the second value of
+    /// `waiting`.
+    ///
+    /// # Errors
+    /// As [`compile_in`](Self::compile_in).
+    pub async fn compile_block<T: Send + 'static>(
+        &self,
+        opened: Arc<OpenEnvironment>,
+        request: CompileRequest,
+        waiting: (&CompileOrigin, usize),
+        write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
+    ) -> Result<WrittenCatalog<T>, CatalogError> {
+        let compiling = self.compile_with(opened, request, waiting, write);
         // a block produces no capabilities
         let (compiled, _) = Box::pin(compiling).await?;
         Ok(compiled)

@@ -1,0 +1,168 @@
+//! `POST /puppet/v3/compile`: catalogs of `apply` blocks, whose plans run on a server of Puppet Enterprise.
+//!
+//! Puppet's default rules allow no client: the route is forbidden without a rule of an `auth.conf`.
+
+use agent_catalogs::{BlockCatalogRequest, BlockProgram, BlockProgramError, BlockVariables};
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse as _, Response};
+use environments::EnvironmentName;
+use error_causes::chain;
+use pcp::Certname;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::AgentServerState;
+use super::catalog::catalog_failure;
+use super::service_answer::{
+    CapturedLevel, GivenValues, ServiceCatalogAnswer, check_ids, invalid_input,
+};
+use crate::defaults::CATALOG_BODY_BYTES;
+use crate::failure::PuppetApiFailure;
+use crate::peer::PuppetApiCaller;
+
+/// The answer to a request without an environment, which is puppetserver's.
+const NO_ENVIRONMENT: &str =
+    "A compile request must include an `environment` or `versioned_project` parameter.";
+
+/// The body of a request.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CompileQuestion {
+    certname: String,
+    /// JSON in a text.
+    code_ast: String,
+    trusted_facts: GivenValues,
+    facts: GivenValues,
+    variables: GivenVariables,
+    #[serde(default)]
+    environment: Option<String>,
+    #[serde(default)]
+    versioned_project: Option<String>,
+    #[serde(default)]
+    target_variables: Option<GivenValues>,
+    #[serde(default)]
+    transaction_uuid: Option<String>,
+    #[serde(default)]
+    job_id: Option<String>,
+    #[serde(default)]
+    options: BlockOptions,
+}
+
+/// Variables of the plan.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenVariables {
+    values: VariableValues,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum VariableValues {
+    Object(Map<String, Value>),
+    List(Vec<Map<String, Value>>),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct BlockOptions {
+    capture_logs: bool,
+    log_level: CapturedLevel,
+    /// True if the types and functions of plans may be needed; blocks have what they need in any case.
+    #[serde(rename = "compile_for_plan")]
+    _compile_for_plan: bool,
+}
+
+/// The values of a question whose code was not read yet.
+struct CheckedQuestion {
+    certname: Certname,
+    environment: EnvironmentName,
+    question: CompileQuestion,
+}
+
+pub(super) async fn post(
+    State(server): State<AgentServerState>,
+    caller: PuppetApiCaller,
+    request: Request,
+) -> Result<Response, PuppetApiFailure> {
+    let service = caller.require_certname()?.to_owned();
+    let body = server
+        .bodies
+        .read_any(&caller, &service, request, CATALOG_BODY_BYTES);
+    let text = body.await?.into_text().await?;
+    let checked = CheckedQuestion::parse(&text.json).map_err(PuppetApiFailure::into_text)?;
+    let bytes = text.json.len();
+    let options = &checked.question.options;
+    let captured = options.capture_logs.then_some(options.log_level);
+    let request = checked.into_request(service.clone(), bytes).await;
+    let request = request.map_err(PuppetApiFailure::into_text)?;
+    // the queue of compilations bounds the values that wait
+    drop(text);
+    let certname = request.certname.clone();
+    let compiled = Box::pin(server.agents.catalogs.block_catalog(request)).await;
+    let compiled = compiled.map_err(|error| {
+        let cause = chain(&error);
+        tracing::warn!(service, %certname, error = cause, "a service gets no catalog of a block");
+        catalog_failure(error).into_text()
+    })?;
+    let milliseconds = compiled.took.as_millis();
+    let environment = compiled.environment.as_str();
+    tracing::info!(service, %certname, environment, milliseconds, "block compiled for a service");
+    Ok(Json(ServiceCatalogAnswer::new(compiled, captured)).into_response())
+}
+
+impl CheckedQuestion {
+    fn parse(json: &str) -> Result<Self, PuppetApiFailure> {
+        let question = decode_errors::json::object_from_slice(json.as_bytes());
+        let question: CompileQuestion = question
+            .map_err(|error| PuppetApiFailure::bad_request(format!("Invalid input: {error}")))?;
+        check_ids([
+            ("transaction_uuid", &question.transaction_uuid),
+            ("job_id", &question.job_id),
+        ])?;
+        if question.versioned_project.is_some() {
+            return Err(invalid_input(
+                "versioned_project",
+                &"this server has no projects; send the name of an environment as `environment`",
+            ));
+        }
+        let Some(environment) = &question.environment else {
+            return Err(PuppetApiFailure::bad_request(NO_ENVIRONMENT.to_owned()));
+        };
+        let certname: Result<Certname, _> = question.certname.parse();
+        let environment: Result<EnvironmentName, _> = environment.parse();
+        Ok(Self {
+            certname: certname.map_err(|error| invalid_input("certname", &error))?,
+            environment: environment.map_err(|error| invalid_input("environment", &error))?,
+            question,
+        })
+    }
+
+    async fn into_request(
+        self,
+        service: String,
+        bytes: usize,
+    ) -> Result<BlockCatalogRequest, PuppetApiFailure> {
+        let question = self.question;
+        let variables = match question.variables.values {
+            VariableValues::Object(all) => BlockVariables::Object(all),
+            VariableValues::List(list) => BlockVariables::List(list),
+        };
+        let of_target = question.target_variables.map(|it| it.values);
+        let of_target = of_target.unwrap_or_default();
+        let program = BlockProgram::read(question.code_ast, variables, of_target).await;
+        let program = program.map_err(|error| match error {
+            BlockProgramError::Thread(_) => PuppetApiFailure::internal(&error),
+            refused => PuppetApiFailure::bad_request(format!("Invalid input: {refused}")),
+        })?;
+        Ok(BlockCatalogRequest {
+            service,
+            certname: self.certname,
+            environment: self.environment,
+            facts: question.facts.values,
+            trusted: question.trusted_facts.values,
+            program,
+            bytes,
+        })
+    }
+}

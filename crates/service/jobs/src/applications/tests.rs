@@ -186,19 +186,28 @@ fn after_a_restart_a_run_waits_only_for_those_that_are_not_over() {
     );
 }
 
-/// A random graph: edges lead from a lower index to a higher one, so there is no cycle; node `n` is given at a
-/// random place.
-fn graph() -> impl Strategy<Value = (usize, Vec<(usize, usize)>, Vec<usize>, Vec<bool>, u64)> {
-    (1_usize..12).prop_flat_map(|count| {
-        let edge = (0..count, 0..count);
-        (
-            Just(count),
-            prop::collection::vec(edge, 0..20),
-            Just((0..count).collect::<Vec<_>>()).prop_shuffle(),
-            prop::collection::vec(prop::bool::weighted(0.8), count),
-            any::<u64>(),
-        )
-    })
+/// A random graph, and a run through it.
+#[derive(Clone, Debug)]
+struct RandomRun {
+    /// From a lower number to a higher one, so there is no cycle.
+    edges: BTreeSet<(usize, usize)>,
+    /// The numbers of the nodes in the order in which the job names them.
+    given: Vec<usize>,
+    succeeds: Vec<bool>,
+    seed: u64,
+}
+
+prop_compose! {
+    fn random_run()(count in 1_usize..12)(
+        edges in prop::collection::vec((0..count, 0..count), 0..20),
+        given in Just((0..count).collect::<Vec<_>>()).prop_shuffle(),
+        succeeds in prop::collection::vec(prop::bool::weighted(0.8), count),
+        seed in any::<u64>(),
+    ) -> RandomRun {
+        let edges = edges.into_iter().filter(|(a, b)| a != b);
+        let edges = edges.map(|(a, b)| (a.min(b), a.max(b))).collect();
+        RandomRun { edges, given, succeeds, seed }
+    }
 }
 
 proptest! {
@@ -208,11 +217,9 @@ proptest! {
 
     /// Each run starts when the last of those that it waits for has succeeded, and never otherwise.
     #[test]
-    fn runs_start_as_in_an_executor_that_knows_only_the_edges(
-        (count, edges, given, succeeds, seed) in graph()
-    ) {
-        let edges: BTreeSet<(usize, usize)> =
-            edges.into_iter().filter(|(a, b)| a != b).map(|(a, b)| (a.min(b), a.max(b))).collect();
+    fn runs_start_as_in_an_executor_that_knows_only_the_edges(run in random_run()) {
+        let RandomRun { edges, given, succeeds, seed } = run;
+        let count = given.len();
         let component = |index: usize| ApplicationComponent {
             reference: format!("Part[{index}]"),
             node: node(&format!("n{index}")),

@@ -1,6 +1,7 @@
 //! Conversion of rich data to values: [`from_rich`].
 //!
-//! Invariant: only known types are created, by their own constructors, so all their checks apply.
+//! Invariant: only known types are created, by their own constructors, so all their checks apply. A value is
+//! created from a text or a hash, so it is not much larger than its data.
 
 use serde_json::{Map, Value as Json};
 
@@ -74,6 +75,13 @@ fn from_tagged(
         Some(inner) => from_rich(inner, lookup)?,
         None => fields(object, lookup)?.into(),
     };
+    // as in Puppet; from a number, the constructor of arrays would make so many values
+    let is_data = matches!(argument, Value::Str(_) | Value::Hash(_));
+    // arrays are written without a type; from a text, the constructor would make a value of each character
+    let is_array = matches!(ty.kind(), TypeKind::Array { .. } | TypeKind::Tuple(_));
+    if !is_data || is_array {
+        return Err(malformed());
+    }
     Ok(new_instance(&ty, &[argument])?)
 }
 

@@ -111,6 +111,13 @@ fn rich_data_makes_only_what_is_known() {
         json!({"__ptype": "Hash", "__pvalue": [1]}),
         json!({"__ptype": "Timestamp", "__pvalue": "x"}),
         json!({"__ptype": "Error"}),
+        json!({"__ptype": "Array", "__pvalue": 1_000_000}),
+        json!({"__ptype": "Array", "__pvalue": "abc"}),
+        json!({"__ptype": "Tuple", "__pvalue": 3}),
+        json!({"__ptype": "Integer", "__pvalue": 3}),
+        json!({"__ptype": "String", "__pvalue": [1, "%05d"]}),
+        json!({"__ptype": "Timespan", "__pvalue": null}),
+        json!({"__ptype": "URI", "__pvalue": {"__ptype": "Sensitive", "__pvalue": "http://u"}}),
     ];
     for json in refused {
         assert!(Value::from_rich_json(&json, &|_| None).is_err(), "{json}");

@@ -3,6 +3,7 @@
 //! Invariant: references inside of the values are followed only as far as the limits of size and depth allow.
 
 use std::fmt;
+use std::str::Chars;
 
 use pcore::{Hash, RichDataError, Type, Value};
 use serde_json::{Map, Value as Json};
@@ -132,6 +133,7 @@ impl<'j> ReferenceResolver<'j> {
 
     /// The value at a path such as `$['a'][0]`.
     fn follow(&mut self, path: &str) -> Result<Option<&'j Json>, BlockVariablesError> {
+        self.take_bytes(path.len())?;
         let Some(mut rest) = path.strip_prefix('$') else {
             return Ok(None);
         };
@@ -173,12 +175,16 @@ fn path_key(text: &str) -> Option<(Json, &str)> {
         return Some((key, rest));
     };
     let mut key = String::new();
-    let mut chars = text[1..].char_indices();
-    while let Some((at, char)) = chars.next() {
+    let mut chars = text[1..].chars();
+    while let Some(char) = chars.next() {
         match char {
-            '\\' => key.push(unescaped(chars.next()?.1, quote)?),
+            '\\' if quote == '"' => key.push(unescaped(&mut chars)?),
+            '\\' => match chars.next()? {
+                escaped @ ('\\' | '\'') => key.push(escaped),
+                other => key.extend(['\\', other]),
+            },
             char if char == quote => {
-                let rest = text[1 + at + 1..].strip_prefix(']')?;
+                let rest = chars.as_str().strip_prefix(']')?;
                 return Some((Json::String(key), rest));
             }
             char => key.push(char),
@@ -187,15 +193,20 @@ fn path_key(text: &str) -> Option<(Json, &str)> {
     None
 }
 
-/// The character of an escape sequence in a key.
-fn unescaped(char: char, quote: char) -> Option<char> {
-    match char {
-        '\\' | '\'' | '"' | '$' => Some(char),
-        'n' if quote == '"' => Some('\n'),
-        'r' if quote == '"' => Some('\r'),
-        't' if quote == '"' => Some('\t'),
-        _ => None,
-    }
+/// The character of an escape sequence in double quotes. `chars` are those after the backslash.
+fn unescaped(chars: &mut Chars<'_>) -> Option<char> {
+    Some(match chars.next()? {
+        char @ ('\\' | '\'' | '"' | '$') => char,
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'u' => {
+            let (digits, rest) = chars.as_str().strip_prefix('{')?.split_once('}')?;
+            *chars = rest.chars();
+            char::from_u32(u32::from_str_radix(digits, 16).ok()?)?
+        }
+        _ => return None,
+    })
 }
 
 /// An element of a list, or the value of a key. A sensitive value is passed through, as it has no key.
@@ -293,6 +304,10 @@ mod tests {
             "$['a'][0",
             "$['a\\",
             "$['a'][99999999999999999999]",
+            "$[\"\\u{}\"]",
+            "$[\"\\u{D800}\"]",
+            "$[\"\\u{61\"]",
+            "$[\"\\x\"]",
             "a",
         ] {
             let error = read(json!({"a": [1], "z": to(path)})).unwrap_err();
@@ -301,6 +316,39 @@ mod tests {
                 "{path}: {error}"
             );
         }
+    }
+
+    /// Puppet writes a key with a control character in double quotes, and each other one in single quotes, where a
+    /// backslash stands for itself.
+    #[test]
+    fn keys_of_references_are_written_as_by_puppet() {
+        for (key, path) in [
+            ("x\u{1b}", r#"$['m']["x\u{1B}"]"#),
+            ("\n\r\t\"$\\\u{0}", r#"$['m']["\n\r\t\"\$\\\u{0}"]"#),
+            ("é\u{1}]", r#"$['m']["é\u{1}]"]"#),
+            (r"a\n\d", r"$['m']['a\n\d']"),
+            (r"it's\", r"$['m']['it\'s\\']"),
+            ("\"$", r#"$['m']['"$']"#),
+        ] {
+            let reference = json!({"__ptype": "LocalRef", "__pvalue": path});
+            let variables = read(json!({"m": {key: 7}, "found": reference}));
+            let found = variables.unwrap().values.get_str("found").cloned();
+            assert_eq!(found, Some(Value::Int(7)), "{path}");
+        }
+    }
+
+    #[test]
+    fn long_paths_count_as_often_as_they_are_followed() {
+        let key = "k".repeat(1 << 20);
+        let path = format!("$['m']['{key}']");
+        let reference = |path: &str| json!({"__ptype": "LocalRef", "__pvalue": path});
+        let of_references = |number: usize| {
+            let all = vec![reference("$['long']"); number];
+            read(json!({"m": {&*key: 1}, "long": reference(&path), "all": all}))
+        };
+        assert!(of_references(2).is_ok());
+        let refused = of_references(40);
+        assert!(matches!(refused, Err(BlockVariablesError::TooLarge)));
     }
 
     #[test]

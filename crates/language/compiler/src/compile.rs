@@ -234,8 +234,8 @@ impl Compilation<'_> {
         let site: Arc<[Arc<ManifestDefinitions>]> = Arc::new([Arc::new(definitions)]);
         if statements.has_definitions() {
             evaluator.register_manifest(statements, None)?;
-            self.check_definitions_unique(&site)?;
         }
+        self.check_definitions_unique(&site)?;
         self.state().site = site;
         Ok(())
     }

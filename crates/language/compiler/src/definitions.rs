@@ -151,7 +151,7 @@ impl Compilation<'_> {
         evaluator.register_manifest(&manifest.manifest, manifest.module.as_deref())
     }
 
-    /// Refuses classes, defined types and node blocks that the site manifest defines twice.
+    /// Refuses classes, defined types and node blocks that the site manifest, or a block, defines twice.
     pub(crate) fn check_definitions_unique(
         &self,
         site: &[Arc<ManifestDefinitions>],

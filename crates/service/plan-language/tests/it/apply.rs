@@ -97,6 +97,71 @@ async fn a_failure_that_is_not_caught_has_the_messages_of_all_targets() {
 }
 
 #[tokio::test]
+async fn the_node_block_of_a_target_is_evaluated_after_the_other_statements() {
+    let text = "$x = 'of the plan'\n\
+                $set = apply(['a', 'b', 'c'], _catch_errors => true) {\n\
+                node 'a' { notify { 'of a': message => \"${x} ${y}\" } }\n\
+                node /^(b)$/ { notify { 'of b': message => \"${x} ${1}\" } }\n\
+                $y = 'of the block'\nnotify { 'all': } }\n\
+                return $set.map |$it| { if $it.ok {\n\
+                $it.report['resource_statuses'].map |$name, $status| { \"${name}: ${status['message']}\" } }\n\
+                else { $it.error.msg } }";
+    let told = value(body(text).await);
+    let found = |index: usize, text: &str| {
+        let told = told[index].to_string();
+        assert!(told.contains(text), "{text}: {told}");
+        assert!(told.contains("Notify[all]"), "{told}");
+    };
+    found(0, "Notify[of a]: of the plan of the block");
+    found(1, "Notify[of b]: of the plan b");
+    let failed = told[2].as_str().unwrap();
+    assert!(
+        failed.contains("Could not find node statement with name 'default' or 'c'"),
+        "{failed}"
+    );
+}
+
+#[tokio::test]
+async fn the_default_node_block_is_for_targets_without_another() {
+    let text = "$set = apply(['a', 'b']) {\n\
+                node default { notify { 'n': message => 'default' } }\n\
+                node 'a' { notify { 'n': message => 'own' } } }\n\
+                return $set.map |$it| { $it.report['resource_statuses']['Notify[n]']['message'] }";
+    assert_eq!(value(body(text).await), json!(["own", "default"]));
+}
+
+#[tokio::test]
+async fn node_blocks_of_one_name_are_refused() {
+    let text = "return apply('a', _catch_errors => true) {\n\
+                node 'a' { }\nnode 'x' { }\nnode 'x' { } }.first.error.msg";
+    let told = value(body(text).await);
+    let told = told.as_str().unwrap();
+    assert!(
+        told.contains("Node 'x' is already defined (file: ") && told.contains("cannot redefine"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn functions_and_type_names_of_plans_are_not_known_in_blocks() {
+    for (text, unknown) in [
+        ("facts('a')", "facts"),
+        ("vars('a')", "vars"),
+        ("file::exists('/x')", "file::exists"),
+        ("log::info('x')", "log::info"),
+        ("Target('a')", "Target"),
+        ("\"${ResultSet}\"", "ResultSet"),
+    ] {
+        let plan = format!(
+            "return apply('a', _catch_errors => true) {{ notify {{ 'n': message => {text} }} }}.first.error.msg"
+        );
+        let told = value(body(&plan).await);
+        let told = told.as_str().unwrap_or_default();
+        assert!(told.contains(unknown), "{text}: {told}");
+    }
+}
+
+#[tokio::test]
 async fn options_and_empty_sets_are_those_of_other_actions() {
     let noop = "return apply('a', '_noop' => true) { notify { 'n': } }.first.report['noop']";
     assert_eq!(value(body(noop).await), true);

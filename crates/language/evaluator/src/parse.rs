@@ -193,18 +193,22 @@ pub(crate) fn statements_unit(
     offsets: &[u32],
     stack: StackBudget,
 ) -> EvalResult<Option<Arc<LoweredUnit>>> {
-    let of_plan = parse_without_errors(source, SourceLanguage::Plan);
-    if let Ok(ast) = &of_plan
-        && let Some(apply) = apply_with_statements(ast, offsets)
-    {
-        return lower::apply_block(Arc::clone(ast), apply, stack).map(Some);
-    }
-    let of_manifest = parse_without_errors(source, SourceLanguage::Manifest);
-    match (of_manifest, of_plan) {
+    // only one of the two trees of the text is in memory
+    let error_of_plan = match parse_without_errors(source, SourceLanguage::Plan) {
+        Ok(ast) => match apply_with_statements(&ast, offsets) {
+            Some(apply) => return lower::apply_block(ast, apply, stack).map(Some),
+            None => None,
+        },
+        Err(error) => Some(error),
+    };
+    match (
+        parse_without_errors(source, SourceLanguage::Manifest),
+        error_of_plan,
+    ) {
         (Ok(ast), _) if begin_at(&ast, ast.body(), offsets) => {
             lower::unit(ast, FileScope::Top, stack).map(Some)
         }
-        (Err(_), Err(error)) => Err(error.into()),
+        (Err(_), Some(error)) => Err(error.into()),
         _ => Ok(None),
     }
 }

@@ -3,9 +3,9 @@
 //! They are compiled as those of the plans of this server. Invariant: no data of other nodes are read for a block,
 //! and nothing of it is recorded.
 
-use std::io;
+use std::{fmt, io};
 
-use catalogs::{CompileCaller, CompileOrigin, CompilePriority};
+use catalogs::{CatalogError, CompileCaller, CompileOrigin, CompilePriority};
 use compiler::{ApplyProgram, CatalogDocument, CompileLog, CompileRequest, DocumentForm};
 use environments::EnvironmentName;
 use evaluator::{LogLevel, SourceLocation};
@@ -20,15 +20,15 @@ use crate::service_catalog::ServiceCatalog;
 use crate::syntax_tree::{SyntaxTree, SyntaxTreeError};
 
 /// The statements of a block and the variables of its plan.
-#[derive(Debug)]
 pub struct BlockProgram {
     program: ApplyProgram,
+    /// Bytes that the parsed text counts in the queue of compilations.
+    text_bytes: usize,
     /// Names of variables with values that are not read, and the types of these.
-    left_out: Vec<(String, String)>,
+    unread_variables: Vec<(String, String)>,
 }
 
 /// A catalog of a block that a service requests.
-#[derive(Debug)]
 pub struct BlockCatalogRequest {
     /// Certname of the service.
     pub service: String,
@@ -38,7 +38,7 @@ pub struct BlockCatalogRequest {
     pub facts: Map<String, Json>,
     pub trusted: Map<String, Json>,
     pub program: BlockProgram,
-    /// Bytes that the request holds while it waits.
+    /// Bytes of facts and variables, which the request holds while it waits.
     pub bytes: usize,
 }
 
@@ -53,9 +53,32 @@ pub enum BlockProgramError {
     Thread(#[source] io::Error),
 }
 
+/// Leaves out the values of the variables, which may be secret.
+impl fmt::Debug for BlockProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockProgram")
+            .field("text_bytes", &self.text_bytes)
+            .field("unread_variables", &self.unread_variables)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Leaves out the values of facts and variables, which may be secret.
+impl fmt::Debug for BlockCatalogRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockCatalogRequest")
+            .field("service", &self.service)
+            .field("certname", &self.certname)
+            .field("environment", &self.environment)
+            .field("program", &self.program)
+            .finish_non_exhaustive()
+    }
+}
+
 impl BlockProgram {
     /// Reads a syntax tree in JSON, the variables of the plan, and those of the target, which are used where the
-    /// plan has none of that name.
+    /// plan has none of that name. `memory` is what the caller reserved for the work; it is dropped at the end of the
+    /// work, also if the caller does not wait for it.
     ///
     /// # Errors
     /// The tree has no text that can be parsed, or a variable cannot be read.
@@ -63,9 +86,13 @@ impl BlockProgram {
         tree: String,
         variables: BlockVariables,
         target_variables: Map<String, Json>,
+        memory: impl Send + 'static,
     ) -> Result<Self, BlockProgramError> {
         let reading = tokio::task::spawn_blocking(move || {
-            let statements = SyntaxTree::read(&tree)?.into_statements()?;
+            let _memory = memory;
+            let tree = SyntaxTree::read(&tree)?;
+            let text_bytes = tree.bytes_in_queue();
+            let statements = tree.into_statements()?;
             let read = variables.read()?;
             let mut variables = to_hash(target_variables);
             for (name, value) in read.values.iter() {
@@ -77,7 +104,8 @@ impl BlockProgram {
             };
             Ok(Self {
                 program,
-                left_out: read.of_unknown_types,
+                text_bytes,
+                unread_variables: read.of_unknown_types,
             })
         });
         let read = reading.await;
@@ -101,10 +129,10 @@ impl BlockProgram {
         }
     }
 
-    /// Warnings about the variables that are left out.
+    /// Warnings about the variables that are not read.
     fn warnings(&self) -> Vec<CompileLog> {
-        let left_out = self.left_out.iter();
-        left_out
+        let unread = self.unread_variables.iter();
+        unread
             .map(|(name, ty)| CompileLog {
                 level: LogLevel::Warning,
                 message: format!(
@@ -133,15 +161,24 @@ impl AgentCatalogs {
             caller: CompileCaller::Client(request.service),
             priority: CompilePriority::Foreground,
         };
+        let bytes = request.bytes + request.program.text_bytes;
         let mut logs = request.program.warnings();
+        let unread = request.program.unread_variables.iter();
+        let unread: Vec<String> = unread.map(|(name, ty)| format!("{name} ({ty})")).collect();
         let certname = request.certname.as_str();
         let compile = request
             .program
             .into_request(certname, request.facts, request.trusted);
         let write = |document: &mut CatalogDocument| document.to_json(DocumentForm::Rich);
-        let waiting = (&origin, request.bytes);
-        let compiling = catalogs.compile_block(opened, compile, waiting, write);
-        let compiled = Box::pin(compiling).await?;
+        let compiling = catalogs.compile_foreign_block(opened, compile, (&origin, bytes), write);
+        let compiled = Box::pin(compiling).await;
+        let compiled = compiled.map_err(|error| match error {
+            CatalogError::Compile(error) if !unread.is_empty() => {
+                let variables = unread.join(", ");
+                AgentCatalogError::UnreadVariables { error, variables }
+            }
+            error => error.into(),
+        })?;
         logs.extend(compiled.logs);
         Ok(ServiceCatalog {
             environment,
@@ -157,4 +194,75 @@ fn to_hash(fields: Map<String, Json>) -> Hash {
     fields
         .map(|(name, value)| (Value::from(name), Value::from_json(&value)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{Future as _, poll_fn};
+    use std::sync::mpsc;
+    use std::task::Poll;
+    use std::thread::{self, ThreadId};
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+
+    const TEXT: &str = "notify { 'n': }";
+
+    /// Sends the thread on which it is dropped.
+    struct DropThread(mpsc::Sender<ThreadId>);
+
+    impl Drop for DropThread {
+        fn drop(&mut self) {
+            let _ = self.0.send(thread::current().id());
+        }
+    }
+
+    fn tree() -> String {
+        let locator = json!({"__ptype": "Puppet::AST::Locator", "string": TEXT, "file": null});
+        json!({"__ptype": "Puppet::AST::Program", "locator": locator}).to_string()
+    }
+
+    fn variables() -> BlockVariables {
+        let all = json!({"password": "s3cret", "target": {"__ptype": "Target", "uri": "s3cret"}});
+        BlockVariables::List(vec![all.as_object().cloned().unwrap_or_default()])
+    }
+
+    #[tokio::test]
+    async fn memory_is_held_until_the_thread_is_done_although_the_caller_left() {
+        let (sender, dropped) = mpsc::channel();
+        let memory = DropThread(sender);
+        let reading = BlockProgram::read(tree(), variables(), Map::new(), memory);
+        let mut reading = Box::pin(reading);
+        poll_fn(|context| {
+            let _ = reading.as_mut().poll(context);
+            Poll::Ready(())
+        })
+        .await;
+        drop(reading);
+        let on = dropped.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_ne!(on, thread::current().id());
+    }
+
+    #[tokio::test]
+    async fn programs_count_their_text_and_show_no_values() {
+        let program = BlockProgram::read(tree(), variables(), Map::new(), ()).await;
+        let program = program.unwrap();
+        assert_eq!(program.text_bytes, TEXT.len() * 35);
+        let request = BlockCatalogRequest {
+            service: "orchestrator".to_owned(),
+            certname: "web1".parse().unwrap(),
+            environment: "production".parse().unwrap(),
+            facts: Map::from_iter([("secret".to_owned(), json!("s3cret"))]),
+            trusted: Map::new(),
+            program,
+            bytes: 1,
+        };
+        let shown = format!("{request:?}");
+        assert!(
+            shown.contains("Target") && !shown.contains("s3cret"),
+            "{shown}"
+        );
+    }
 }

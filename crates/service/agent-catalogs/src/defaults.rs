@@ -71,8 +71,13 @@ pub const CAUSE_NAMES_MAX: usize = 20;
 pub const CAUSE_TEXT_MAX: usize = 200;
 
 /// Longest source text of a block in bytes: that of the file with its plan, some KB. Text of one-byte tokens takes
-/// 175 bytes for each in the parser, so 183 MB.
-pub const BLOCK_TEXT_BYTES_MAX: usize = 1 << 20;
+/// 175 bytes for each in the parser, so 23 MB.
+pub const BLOCK_TEXT_BYTES_MAX: usize = 128 << 10;
+
+/// Bytes that a block counts in the queue of compilations for each byte of its text: 175 in the parser, and the queue
+/// counts the bytes of JSON, which take five times as much as values. With the longest texts, 4.6 MB each, a caller has
+/// three blocks in its part of the queue; with those of 5 KB, fifty.
+pub const BLOCK_TEXT_BYTE_IN_QUEUE: usize = 35;
 
 /// Longest name of that file in bytes, which is Linux's limit of paths.
 pub const BLOCK_FILE_BYTES_MAX: usize = 4_096;

@@ -3,6 +3,7 @@
 use std::io;
 
 use catalogs::CatalogError;
+use compiler::CompileError;
 use environments::Sha256;
 use inventory::QueryError;
 use pcp::Certname;
@@ -18,6 +19,13 @@ pub enum AgentCatalogError {
     StaticFile(#[from] StaticFileError),
     #[error("{certname} sent no facts with its request, and none before")]
     NoFacts { certname: Certname },
+    /// The code of a block cannot be compiled, possibly because variables are missing.
+    #[error("{error}; these variables of the plan are not set: {variables}")]
+    UnreadVariables {
+        error: Box<CompileError>,
+        /// Names, each with the type of its value.
+        variables: String,
+    },
     /// The configuration chooses a puppetserver for the node.
     #[error(
         "the catalogs of {certname} are compiled by a puppetserver ({reason}); point its agent to that server, or \

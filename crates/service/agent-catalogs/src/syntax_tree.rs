@@ -13,7 +13,7 @@ use evaluator::{Manifest, StatementsPlace};
 use serde::Deserialize;
 use syntax::SourceText;
 
-use crate::defaults::{BLOCK_FILE_BYTES_MAX, BLOCK_TEXT_BYTES_MAX};
+use crate::defaults::{BLOCK_FILE_BYTES_MAX, BLOCK_TEXT_BYTE_IN_QUEUE, BLOCK_TEXT_BYTES_MAX};
 
 const PROGRAM: &str = "Puppet::AST::Program";
 const LOCATOR: &str = "Puppet::AST::Locator";
@@ -109,6 +109,11 @@ impl SyntaxTree {
             source: Arc::new(SourceText::new(file.as_deref(), text)),
             place,
         })
+    }
+
+    /// Bytes that the parsed text counts in the queue of compilations.
+    pub(crate) fn bytes_in_queue(&self) -> usize {
+        self.source.text().len() * BLOCK_TEXT_BYTE_IN_QUEUE
     }
 
     /// Parses the statements of the tree.

@@ -61,7 +61,8 @@ async fn compile_tree(
         question[name].as_object().cloned().unwrap_or_default()
     };
     let variables = BlockVariables::Object(values("variables"));
-    let program = BlockProgram::read(tree.to_string(), variables, values("target_variables")).await;
+    let program =
+        BlockProgram::read(tree.to_string(), variables, values("target_variables"), ()).await;
     let mut request = program?.into_request("web1", values("facts"), values("trusted"));
     // the engine sets it
     request.version = pcore::Value::Int(0);

@@ -15,32 +15,33 @@ use serde_json::{Map, Value};
 use super::AgentServerState;
 use super::catalog::catalog_failure;
 use super::service_answer::{
-    CapturedLevel, GivenValues, ServiceCatalogAnswer, check_ids, invalid_input,
+    CapturedLevel, ServiceCatalogAnswer, ValuesDocument, check_ids, invalid_input,
 };
 use crate::defaults::CATALOG_BODY_BYTES;
 use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
+use crate::submitted_body::SubmittedText;
 
 /// The answer to a request without an environment, which is puppetserver's.
 const NO_ENVIRONMENT: &str =
     "A compile request must include an `environment` or `versioned_project` parameter.";
 
 /// The body of a request.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CompileQuestion {
     certname: String,
     /// JSON in a text.
     code_ast: String,
-    trusted_facts: GivenValues,
-    facts: GivenValues,
-    variables: GivenVariables,
+    trusted_facts: ValuesDocument,
+    facts: ValuesDocument,
+    variables: VariablesDocument,
     #[serde(default)]
     environment: Option<String>,
     #[serde(default)]
     versioned_project: Option<String>,
     #[serde(default)]
-    target_variables: Option<GivenValues>,
+    target_variables: Option<ValuesDocument>,
     #[serde(default)]
     transaction_uuid: Option<String>,
     #[serde(default)]
@@ -50,25 +51,25 @@ struct CompileQuestion {
 }
 
 /// Variables of the plan.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct GivenVariables {
+struct VariablesDocument {
     values: VariableValues,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum VariableValues {
     Object(Map<String, Value>),
     List(Vec<Map<String, Value>>),
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct BlockOptions {
     capture_logs: bool,
     log_level: CapturedLevel,
-    /// True if the types and functions of plans may be needed; blocks have what they need in any case.
+    /// Ignored: types and functions of plans are never known in blocks.
     #[serde(rename = "compile_for_plan")]
     _compile_for_plan: bool,
 }
@@ -94,10 +95,10 @@ pub(super) async fn post(
     let bytes = text.json.len();
     let options = &checked.question.options;
     let captured = options.capture_logs.then_some(options.log_level);
-    let request = checked.into_request(service.clone(), bytes).await;
+    // the text's memory is free when the thread that reads the block is done, also if the client leaves; then the
+    // queue of compilations bounds the values that wait
+    let request = checked.into_request(service.clone(), bytes, text).await;
     let request = request.map_err(PuppetApiFailure::into_text)?;
-    // the queue of compilations bounds the values that wait
-    drop(text);
     let certname = request.certname.clone();
     let compiled = Box::pin(server.agents.catalogs.block_catalog(request)).await;
     let compiled = compiled.map_err(|error| {
@@ -142,6 +143,7 @@ impl CheckedQuestion {
         self,
         service: String,
         bytes: usize,
+        memory: SubmittedText,
     ) -> Result<BlockCatalogRequest, PuppetApiFailure> {
         let question = self.question;
         let variables = match question.variables.values {
@@ -150,7 +152,7 @@ impl CheckedQuestion {
         };
         let of_target = question.target_variables.map(|it| it.values);
         let of_target = of_target.unwrap_or_default();
-        let program = BlockProgram::read(question.code_ast, variables, of_target).await;
+        let program = BlockProgram::read(question.code_ast, variables, of_target, memory).await;
         let program = program.map_err(|error| match error {
             BlockProgramError::Thread(_) => PuppetApiFailure::internal(&error),
             refused => PuppetApiFailure::bad_request(format!("Invalid input: {refused}")),

@@ -206,9 +206,9 @@ pub(super) fn catalog_failure(error: AgentCatalogError) -> PuppetApiFailure {
     let message = chain(&error);
     match error {
         AgentCatalogError::NoFacts { .. } => PuppetApiFailure::bad_request(message),
-        AgentCatalogError::StaticFile(_) | AgentCatalogError::OfPuppetserver { .. } => {
-            PuppetApiFailure::server_error(message)
-        }
+        AgentCatalogError::StaticFile(_)
+        | AgentCatalogError::OfPuppetserver { .. }
+        | AgentCatalogError::UnreadVariables { .. } => PuppetApiFailure::server_error(message),
         AgentCatalogError::FactSource { .. } => PuppetApiFailure::busy(message),
         AgentCatalogError::ContentChanged { .. } => PuppetApiFailure::not_found(message),
         AgentCatalogError::Thread(_) => PuppetApiFailure::internal(&error),

@@ -12,9 +12,10 @@ use serde_json::{Map, Value};
 use crate::defaults::ID_BYTES_MAX;
 use crate::failure::PuppetApiFailure;
 
-#[derive(Debug, Deserialize)]
+/// Facts or variables, whose values may be secret, so they are not shown.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct GivenValues {
+pub(super) struct ValuesDocument {
     pub(super) values: Map<String, Value>,
 }
 

@@ -14,23 +14,23 @@ use serde::Deserialize;
 use super::AgentServerState;
 use super::catalog::catalog_failure;
 use super::service_answer::{
-    CapturedLevel, GivenValues, ServiceCatalogAnswer, check_ids, invalid_input,
+    CapturedLevel, ServiceCatalogAnswer, ValuesDocument, check_ids, invalid_input,
 };
 use crate::defaults::CATALOG_BODY_BYTES;
 use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
 
 /// The body of a request.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CatalogQuestionV4 {
     certname: String,
     persistence: Persistence,
     environment: String,
     #[serde(default)]
-    facts: Option<GivenValues>,
+    facts: Option<ValuesDocument>,
     #[serde(default)]
-    trusted_facts: Option<GivenValues>,
+    trusted_facts: Option<ValuesDocument>,
     #[serde(default)]
     transaction_uuid: Option<String>,
     #[serde(default)]

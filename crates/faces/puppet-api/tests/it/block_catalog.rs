@@ -156,6 +156,81 @@ async fn variables_are_rich_data_and_unknown_types_are_told() {
 }
 
 #[tokio::test]
+async fn variables_that_are_not_set_are_named_if_the_compilation_fails() {
+    let site = site(Some(RULES)).await;
+    let orchestrator = site.node("orchestrator");
+    let mut failing = question(&tree(0));
+    failing["target_variables"] = json!({"values": {}});
+    let values = json!({
+        "greeting": "g",
+        "color": [{"__ptype": "Target", "uri": "web1"}],
+        "done": {"__ptype": "ResultSet", "results": []},
+    });
+    failing["variables"]["values"] = values;
+    let (status, body) = post(&orchestrator, &failing).await;
+    assert_eq!(status, 500, "{body}");
+    let expected = "; these variables of the plan are not set: color (Target), done (ResultSet)";
+    assert!(
+        body.contains("Unknown variable: 'color'") && body.ends_with(expected),
+        "{body}"
+    );
+}
+
+#[tokio::test]
+async fn a_list_is_not_made_of_the_number_of_its_values() {
+    let site = site(Some(RULES)).await;
+    let orchestrator = site.node("orchestrator");
+    let mut hostile = question(&tree(0));
+    let list = json!({"__ptype": "Array", "__pvalue": 1_000_000});
+    hostile["variables"]["values"] = json!({"greeting": "", "color": vec![list; 10]});
+    let (status, body) = post(&orchestrator, &hostile).await;
+    assert_eq!(status, 400, "{body}");
+    let text = "Invalid input: variables: $color: rich data of type Array is not in its form";
+    assert!(body.starts_with(text), "{body}");
+}
+
+/// The tree of a step `resources` of a YAML plan, whose text Puppet writes itself, without a file.
+#[tokio::test]
+async fn blocks_of_yaml_plans_are_compiled() {
+    let site = site(Some(RULES)).await;
+    let orchestrator = site.node("orchestrator");
+    let text =
+        "apply('placeholder') {\n  notify { 'é': message => $color }\n  -> file { '/tmp/b': }\n}";
+    let locator = json!({"__ptype": "Puppet::AST::Locator", "string": text, "file": null});
+    let at = text.find("->").unwrap();
+    let kind = "Puppet::AST::ApplyBlockExpression";
+    let tree = json!({
+        "__ptype": kind,
+        "locator": locator,
+        "offset": text.find('{').unwrap(),
+        "statements": [{"__ptype": "Puppet::AST::RelationshipExpression", "offset": at}],
+    });
+    let (status, body) = post(&orchestrator, &question(&tree)).await;
+    assert_eq!(status, 200, "{body}");
+    let answer: Value = serde_json::from_str(&body).unwrap();
+    let resources = answer["catalog"]["resources"].as_array().unwrap();
+    let notify = resources.iter().find(|it| it["title"] == "é").unwrap();
+    assert_eq!(notify["parameters"]["message"], "red");
+    assert_eq!(notify["parameters"]["before"], json!(["File[/tmp/b]"]));
+    assert!(notify.get("file").is_none(), "{notify}");
+}
+
+#[tokio::test]
+async fn exported_resources_of_blocks_are_not_in_the_catalog() {
+    let site = site(Some(RULES)).await;
+    let orchestrator = site.node("orchestrator");
+    let text = "plan a() { apply('x') { @@notify { 'exported': } notify { 'n': } } }";
+    let offsets = [text.find("@@").unwrap(), text.find("notify { 'n'").unwrap()];
+    let statements = offsets.map(|at| json!({"offset": at}));
+    let locator = json!({"__ptype": "Puppet::AST::Locator", "string": text, "file": "/p.pp"});
+    let kind = "Puppet::AST::BlockExpression";
+    let tree = json!({"__ptype": kind, "locator": locator, "offset": offsets[0], "statements": statements});
+    let (status, body) = post(&orchestrator, &question(&tree)).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(resources(&body), ["Notify[n] /p.pp:1 "]);
+}
+
+#[tokio::test]
 async fn only_services_that_a_rule_allows_have_blocks_compiled() {
     let opened = site(Some(RULES)).await;
     for client in [opened.node("web1"), opened.nobody()] {
@@ -197,8 +272,8 @@ async fn hostile_trees_are_refused() {
         (block("notify {", &[0]), "its source text cannot be parsed"),
         (block("", &[0]), other),
         (
-            block(&"#".repeat((1 << 20) + 1), &[0]),
-            "longer than 1048576 bytes",
+            block(&"#".repeat((128 << 10) + 1), &[0]),
+            "longer than 131072 bytes",
         ),
         (
             block(&"[".repeat(100_000), &[0]),
@@ -214,7 +289,7 @@ async fn hostile_trees_are_refused() {
         (json!({}), "it is not a syntax tree"),
     ] {
         let (status, body) = post(&orchestrator, &question(&tree)).await;
-        let shown = &tree.to_string()[..tree.to_string().len().min(200)].to_owned();
+        let shown: String = tree.to_string().chars().take(200).collect();
         assert_eq!(status, 400, "{shown}: {body}");
         assert!(
             body.starts_with("Invalid input: code_ast: ") && body.contains(text),

@@ -258,8 +258,10 @@ impl Catalogs {
         write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
     ) -> Result<WrittenCatalog<T>, CatalogError> {
         // the values of a block are those of its plan, which has a budget for them
-        let compiling = self.compile_block(opened, request, (origin, 0), write);
-        Box::pin(compiling).await
+        let compiling = self.compile_with(opened, request, (origin, 0), write);
+        // a block produces no capabilities
+        let (compiled, _) = Box::pin(compiling).await?;
+        Ok(compiled)
     }
 
     /// The same for a block of another server's plan, whose values are as many bytes as the second value of
@@ -267,7 +269,7 @@ impl Catalogs {
     ///
     /// # Errors
     /// As [`compile_in`](Self::compile_in).
-    pub async fn compile_block<T: Send + 'static>(
+    pub async fn compile_foreign_block<T: Send + 'static>(
         &self,
         opened: Arc<OpenEnvironment>,
         request: CompileRequest,
@@ -275,7 +277,6 @@ impl Catalogs {
         write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
     ) -> Result<WrittenCatalog<T>, CatalogError> {
         let compiling = self.compile_with(opened, request, waiting, write);
-        // a block produces no capabilities
         let (compiled, _) = Box::pin(compiling).await?;
         Ok(compiled)
     }

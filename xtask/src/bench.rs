@@ -15,8 +15,8 @@ mod catalogs;
 /// The figures to measure and their size.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// one-node, agent, fleet, api, puppet-server, puppet-fleet, direct-puppet, lists, broker, store, scope, actions, audit, syntax,
-    /// language, plans, catalogs or code; all of them if none is named.
+    /// one-node, agent, fleet, api, puppet-server, puppet-fleet, direct-puppet, lists, broker, store, scope, actions, audit,
+    /// applications, syntax, language, plans, catalogs or code; all of them if none is named.
     /// Only by name: fairness (15 minutes); release-traffic (10 minutes); lists-postgres, if PostgreSQL is installed; puppet-run,
     /// if the real Puppet peers are installed
     names: Vec<String>,
@@ -95,6 +95,7 @@ impl Options {
             "scope",
             "actions",
             "audit",
+            "applications",
             "plans",
             "language",
             "catalogs",
@@ -135,6 +136,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     if is_wanted("audit") {
         programs.measure("intent_cost", &["target"])?;
+    }
+    if is_wanted("applications") {
+        programs.measure("order_nodes", &[])?;
     }
     if is_wanted("syntax") {
         packages::ensure(packages::MODULES)?;

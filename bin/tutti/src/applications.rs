@@ -34,7 +34,7 @@ impl ApplicationGraphs for CompiledApplications {
             Ok(graph) => graph
                 .map(|graph| environment_applications(&graph))
                 .transpose(),
-            Err(error) => Err(graph_error(&error)),
+            Err(error) => Err(graph_error(error)),
         }
     }
 
@@ -52,14 +52,18 @@ impl ApplicationGraphs for CompiledApplications {
     }
 }
 
-fn graph_error(error: &CatalogError) -> ApplicationGraphError {
+fn graph_error(error: CatalogError) -> ApplicationGraphError {
     let text = error.to_string();
     match error {
-        CatalogError::Graph(_) => ApplicationGraphError::Compile(text),
-        CatalogError::QueueFull(_) | CatalogError::Stopping => {
-            ApplicationGraphError::Unavailable(text)
+        CatalogError::Graph(_) | CatalogError::VersionRemoved { .. } => {
+            ApplicationGraphError::Compile(text)
         }
-        error => ApplicationGraphError::Broken(error_causes::chain(error).to_string()),
+        CatalogError::Code(error) => ApplicationGraphError::Code(error),
+        CatalogError::Environment { .. } => ApplicationGraphError::Environment(text),
+        CatalogError::QueueFull(_)
+        | CatalogError::WaitedTooLong { .. }
+        | CatalogError::Stopping => ApplicationGraphError::Unavailable(text),
+        error => ApplicationGraphError::Broken(error_causes::chain(&error).to_string()),
     }
 }
 
@@ -68,9 +72,9 @@ fn environment_applications(
 ) -> Result<EnvironmentApplications, ApplicationGraphError> {
     let instances = graph.applications.iter().map(|instance| {
         let components = instance.components.iter().map(to_component);
-        Ok(jobs::ApplicationInstance {
+        Ok::<_, ApplicationGraphError>(jobs::ApplicationInstance {
             reference: instance.reference.clone(),
-            components: components.collect::<Result<_, _>>()?,
+            components: components.collect::<Result<_, ApplicationGraphError>>()?,
         })
     });
     Ok(EnvironmentApplications {
@@ -93,4 +97,66 @@ fn to_component(
         produces: component.produces.clone(),
         consumes: component.consumes.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use catalogs::CompileQueueFull;
+    use compiler::ApplicationInstance;
+
+    use super::*;
+
+    fn graph(node: &str) -> ApplicationGraph {
+        let component = ApplicationComponent {
+            reference: "Db[a]".to_owned(),
+            produces: vec!["Sql[a]".to_owned()],
+            consumes: Vec::new(),
+            node: node.to_owned(),
+        };
+        ApplicationGraph {
+            environment: "production".to_owned(),
+            code_id: None,
+            applications: vec![ApplicationInstance {
+                reference: "App[one]".to_owned(),
+                components: vec![component],
+            }],
+            logs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_component_on_a_node_that_has_no_certname_is_named() {
+        let read = environment_applications(&graph("db.example.net")).unwrap();
+        assert_eq!(read.components().count(), 1);
+        let error = environment_applications(&graph("../db"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains(r#"Db[a] is mapped to Node["../db"]"#),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn errors_keep_their_meaning() {
+        let busy = CatalogError::QueueFull(CompileQueueFull::All { waiting: 1 });
+        assert!(matches!(
+            graph_error(busy),
+            ApplicationGraphError::Unavailable(_)
+        ));
+        let late = CatalogError::WaitedTooLong { seconds: 1 };
+        assert!(matches!(
+            graph_error(late),
+            ApplicationGraphError::Unavailable(_)
+        ));
+        let unknown = environments::CodeError::UnknownEnvironment {
+            environment: "x".parse().unwrap(),
+            path: "/code/x".into(),
+        };
+        let unknown = CatalogError::Code(unknown);
+        assert!(matches!(
+            graph_error(unknown),
+            ApplicationGraphError::Code(_)
+        ));
+    }
 }

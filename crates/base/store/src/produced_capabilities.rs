@@ -39,12 +39,22 @@ const FIND: &str = produced_capabilities!(
      ORDER BY CASE WHEN code_id = $4 THEN 0 ELSE 1 END, certname LIMIT $5"
 );
 
+const OF_NODE: &str = "SELECT capability_type, title FROM produced_capabilities \
+     WHERE certname = $1 AND environment = $2";
+
 const PRODUCERS: &str = "SELECT DISTINCT certname FROM produced_capabilities";
 
 const DELETE_OF_UNKNOWN: &str = "DELETE FROM produced_capabilities WHERE certname = $1 \
      AND NOT EXISTS (SELECT 1 FROM inventory_nodes WHERE certname = $1)";
 
-pub(crate) const STATEMENTS: &[&str] = &[PUT, DELETE_OF_NODE, FIND, PRODUCERS, DELETE_OF_UNKNOWN];
+pub(crate) const STATEMENTS: &[&str] = &[
+    PUT,
+    DELETE_OF_NODE,
+    FIND,
+    OF_NODE,
+    PRODUCERS,
+    DELETE_OF_UNKNOWN,
+];
 
 /// Deletes the capabilities of a node.
 pub(crate) fn delete_statement(certname: &str) -> SqlStatement<'_> {
@@ -77,6 +87,15 @@ impl Store {
     /// Certnames of the nodes that produce capabilities: at most all nodes.
     pub async fn capability_producers(&self) -> Result<Vec<String>, StoreError> {
         self.query(PRODUCERS, Vec::new()).await
+    }
+
+    /// Types and titles of the capabilities that a node produces in an environment.
+    pub async fn capabilities_of_node(
+        &self,
+        certname: &str,
+        environment: &str,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        self.query(OF_NODE, values![certname, environment]).await
     }
 
     /// The capabilities of a type with a title, at most `limit`: those of the version `code_id` first, then by

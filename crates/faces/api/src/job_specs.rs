@@ -75,7 +75,7 @@ pub(crate) fn run_job_error(error: RunJobError) -> ApiFailure {
     let text = error.to_string();
     let refused = match error {
         RunJobError::Code(error) => return code::code_error(error),
-        RunJobError::Scope(error) => return scope_refusal(&error),
+        RunJobError::Scope(error) => return scope_refusal(error),
         RunJobError::Cycle(cycle) => return cycle_refusal(&cycle),
         RunJobError::Classify(error) => return resolve_refusal("enforce_environment", &error),
         RunJobError::Parameters { problems, .. } => {

@@ -7,6 +7,8 @@ use jobs::{
 };
 use serde_json::{Value, json};
 
+use crate::code;
+use crate::defaults::CATALOG_RETRY_SECONDS;
 use crate::failure::ApiFailure;
 
 /// The error for a job that was checked and not accepted.
@@ -26,7 +28,7 @@ pub(crate) fn submit_refusal(error: &JobSubmitError) -> ApiFailure {
 }
 
 /// The error for a scope without nodes.
-pub(crate) fn scope_refusal(error: &ScopeError) -> ApiFailure {
+pub(crate) fn scope_refusal(error: ScopeError) -> ApiFailure {
     let text = error.to_string();
     let refused = match error {
         ScopeError::EmptyTarget => ApiError::new(kinds::EMPTY_TARGET, text),
@@ -41,21 +43,25 @@ pub(crate) fn scope_refusal(error: &ScopeError) -> ApiFailure {
             ApiError::new(kinds::UNKNOWN_APPLICATION, text).with("instances", json!(instances))
         }
         ScopeError::Applications(error) => return applications_refusal(error),
-        ScopeError::Resolve(error) => return resolve_refusal("scope", error),
-        _ => return ApiFailure::internal("resolve the scope", error),
+        ScopeError::Resolve(error) => return resolve_refusal("scope", &error),
+        error => return ApiFailure::internal("resolve the scope", &error),
     };
     ApiFailure(refused)
 }
 
 /// The error for applications that are not known.
-fn applications_refusal(error: &ApplicationGraphError) -> ApiFailure {
+fn applications_refusal(error: ApplicationGraphError) -> ApiFailure {
     let text = error.to_string();
     match error {
+        ApplicationGraphError::Code(error) => code::code_error(error),
         ApplicationGraphError::Compile(_) => ApiError::new(kinds::CATALOG_COMPILE, text).into(),
-        ApplicationGraphError::Unavailable(_) => {
-            ApiError::new(kinds::COMPILER_UNAVAILABLE, text).into()
+        ApplicationGraphError::Environment(_) => {
+            ApiError::new(kinds::INVALID_ENVIRONMENT, text).into()
         }
-        _ => ApiFailure::internal("read the applications", error),
+        ApplicationGraphError::Unavailable(_) => ApiError::new(kinds::UNAVAILABLE, text)
+            .with("retry_after_seconds", json!(CATALOG_RETRY_SECONDS))
+            .into(),
+        error => ApiFailure::internal("read the applications", &error),
     }
 }
 
@@ -147,7 +153,7 @@ mod tests {
             ),
             (
                 ApplicationGraphError::Unavailable(text()).into(),
-                (503, "compiler-unavailable"),
+                (503, "service-unavailable"),
             ),
             (
                 ApplicationGraphError::Broken(text()).into(),
@@ -179,7 +185,8 @@ mod tests {
                 (500, "unknown-error"),
             ),
         ] {
-            assert_eq!(kind(&scope_refusal(&error)), expected, "{error}");
+            let text = error.to_string();
+            assert_eq!(kind(&scope_refusal(error)), expected, "{text}");
         }
     }
 }

@@ -70,7 +70,7 @@ pub(crate) async fn permitted_nodes(
     };
     let owner = &caller.0.user_id;
     let asked = api.jobs.resolve_targets(scope, environment, owner).await;
-    let asked = asked.map_err(|error| scope_refusal(&error))?;
+    let asked = asked.map_err(scope_refusal)?;
     let is_allowed = |node: &Certname| match &allowed {
         Some(allowed) => allowed.contains(node.as_str()),
         None => true,
@@ -104,7 +104,7 @@ async fn resolve_members(
             ScopeError::EmptyTarget
             | ScopeError::Resolve(NodeResolveError::UnknownGroup(_) | NodeResolveError::NoRules(_)),
         ) => Ok(Vec::new()),
-        Err(error) => Err(scope_refusal(&error)),
+        Err(error) => Err(scope_refusal(error)),
     }
 }
 
@@ -115,7 +115,7 @@ async fn nodes_outside_environment(
     environment: &str,
 ) -> Result<HashSet<Certname>, ApiFailure> {
     let outside = api.jobs.find_outside_environment(nodes, environment).await;
-    let outside = outside.map_err(|error| scope_refusal(&ScopeError::Resolve(error)))?;
+    let outside = outside.map_err(|error| scope_refusal(ScopeError::Resolve(error)))?;
     Ok(outside.into_iter().collect())
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct RolloutArguments {
     )]
     pub(crate) pause_between_batches: Option<u64>,
     /// Number of nodes that may fail, such as 2 or 10%; after one more, no other node starts
-    /// [default: any number, unless every node of a batch failed]
+    /// [default: any number, unless nodes of a batch failed and none succeeded]
     #[arg(long, value_name = "N", help_heading = "Rollout")]
     pub(crate) max_failures: Option<Portion>,
 }

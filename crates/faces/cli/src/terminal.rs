@@ -6,10 +6,12 @@
 use std::fmt::Display;
 use std::io::IsTerminal as _;
 
+use dialoguer::Confirm;
 use owo_colors::OwoColorize as _;
 
 use crate::defaults::{WIDTH, WIDTH_MIN};
 use crate::say;
+use crate::{CommandFailure, Result};
 
 /// Width of the terminal, in columns.
 pub fn width() -> usize {
@@ -32,6 +34,18 @@ pub fn table_width() -> Option<usize> {
 pub fn is_interactive() -> bool {
     // Tests must not depend on the terminal in which they run.
     !say::is_captured() && std::io::stdout().is_terminal()
+}
+
+/// True if a question can be asked: stdin and stdout are a terminal.
+pub(crate) fn can_confirm() -> bool {
+    is_interactive() && std::io::stdin().is_terminal()
+}
+
+/// Asks a question at the terminal, to which "no" is the default.
+pub(crate) fn confirm(prompt: &str) -> Result<bool> {
+    let confirm = Confirm::new().with_prompt(prompt).default(false);
+    let answer = confirm.interact();
+    answer.map_err(|error| CommandFailure::Usage(format!("not confirmed: {error}; --yes confirms")))
 }
 
 /// True if stdout and stderr are a terminal, so that progress is visible.

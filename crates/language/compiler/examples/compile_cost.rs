@@ -94,10 +94,16 @@ site {{
     let compile = || {
         let graph = compiler::application_graph(&environment, &request);
         let graph = graph.map_err(|error| error.to_string())?;
-        let found: usize = graph.applications.iter().map(|it| it.components.len()).sum();
+        let found: usize = graph
+            .applications
+            .iter()
+            .map(|it| it.components.len())
+            .sum();
         match found == components {
             true => Ok(()),
-            false => Err(format!("{found} of {components} components are in the graph")),
+            false => Err(format!(
+                "{found} of {components} components are in the graph"
+            )),
         }
     };
     compile()?;

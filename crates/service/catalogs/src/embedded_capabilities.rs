@@ -199,24 +199,21 @@ impl EmbeddedCapabilities {
         }
     }
 
-    /// True if the last catalog of a node in this environment produces the capability with this reference, such as
-    /// `Sql[app1]`.
+    /// References such as `Sql[app1]` of the capabilities that the last catalog of a node in this environment produces.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub async fn is_produced(
+    pub async fn produced_by(
         &self,
-        environment: &EnvironmentName,
         producer: &Certname,
-        reference: &str,
-    ) -> Result<bool, StoreError> {
-        let (type_name, rest) = reference.split_once('[').unwrap_or((reference, ""));
-        let title = rest.strip_suffix(']').unwrap_or(rest);
-        let limit = CAPABILITY_PRODUCERS_MAX;
+        environment: &EnvironmentName,
+    ) -> Result<HashSet<String>, StoreError> {
         let store = &self.store;
-        let rows = store.produced_capabilities(environment.as_str(), type_name, title, None, limit);
-        let is_producer = |row: &ProducedCapabilityRow| row.certname == producer.as_str();
-        Ok(rows.await?.iter().any(is_producer))
+        let reading = store.capabilities_of_node(producer.as_str(), environment.as_str());
+        let rows = reading.await?.into_iter();
+        Ok(rows
+            .map(|(type_name, title)| format!("{type_name}[{title}]"))
+            .collect())
     }
 
     fn stored(

@@ -211,5 +211,7 @@ pub const SELECTOR_PROBLEMS: usize = 5;
 /// Length of the name of an application, or of the reference of an instance: Puppet has no limit, and a title that is
 /// a path has 4,096 bytes at most.
 pub const APPLICATION_REFERENCE_BYTES: usize = 4_096;
+/// Application instances that a message names.
+pub const INSTANCES_NAMED: usize = 10;
 /// Nodes of a cycle that a message names: a cycle of 50 nodes is named whole, in 5 KB.
 pub const CYCLE_NODES_NAMED: usize = 50;

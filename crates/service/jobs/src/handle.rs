@@ -309,7 +309,7 @@ impl Jobs {
         resolve_targets(scope, environment.as_ref(), &self.sources(owner)).await
     }
 
-    /// The order in which the nodes of a scope run Puppet in this environment.
+    /// The order in which the nodes of a scope run Puppet in this environment, whose live code is used.
     ///
     /// # Errors
     /// The scope resolves to no nodes, or they have no order.
@@ -331,12 +331,8 @@ impl Jobs {
     }
 
     fn sources<'a>(&'a self, owner: &'a str) -> TargetSources<'a> {
-        TargetSources {
-            nodes: &*self.shared.config.resolve,
-            applications: &*self.shared.config.applications,
-            code_id: None,
-            owner,
-        }
+        let config = &self.shared.config;
+        TargetSources::new(&*config.resolve, &*config.applications, None, owner)
     }
 
     /// The nodes, of these, that are not in this environment: by the classifier, or else by their

@@ -4,16 +4,18 @@
 //! given, and a scope that resolves to none is refused.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use environments::EnvironmentName;
 use pcp::Certname;
 use pxp::action::CodeId;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use crate::applications::{
     ApplicationGraphError, ApplicationGraphs, ApplicationSelector, EnvironmentApplications,
 };
-use crate::defaults::SCOPE_NODES;
+use crate::defaults::{INSTANCES_NAMED, SCOPE_NODES};
 use crate::resolve::{NodeResolveError, NodeResolver};
 
 /// The nodes that a command is for, before groups and queries are resolved.
@@ -33,7 +35,7 @@ pub enum NodeScope {
 }
 
 /// Reason that a scope resolves to no nodes.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScopeError {
     /// The query or node group finds no node.
@@ -66,7 +68,7 @@ pub enum ScopeError {
         environment: String,
         /// The application or instance as requested.
         selector: ApplicationSelector,
-        /// References of the first instances that there are.
+        /// References of all instances that there are.
         instances: Vec<String>,
     },
     /// The applications of the environment are not known.
@@ -77,24 +79,25 @@ pub enum ScopeError {
     Resolve(#[from] NodeResolveError),
 }
 
-/// Instances that a message names.
-const NAMED_INSTANCES: usize = 10;
-
 fn list_instances(instances: &[String]) -> String {
-    match instances {
-        [] => "; its site declares none".to_owned(),
-        _ => format!("; there are {}", instances.join(", ")),
+    let named = instances.iter().take(INSTANCES_NAMED);
+    let named: Vec<&str> = named.map(String::as_str).collect();
+    match instances.len().saturating_sub(INSTANCES_NAMED) {
+        _ if named.is_empty() => "; its site declares none".to_owned(),
+        0 => format!("; there are {}", named.join(", ")),
+        more => format!("; there are {} and {more} more", named.join(", ")),
     }
 }
 
 /// The sources that scopes are resolved with, for one job.
+///
+/// The applications are those of the first request, so nodes and their order are of the same code.
 pub(crate) struct TargetSources<'a> {
-    pub(crate) nodes: &'a dyn NodeResolver,
-    pub(crate) applications: &'a dyn ApplicationGraphs,
-    /// Version of the environment's code; `None`: the live one.
-    pub(crate) code_id: Option<&'a CodeId>,
-    /// Id of the user for whom applications are compiled.
-    pub(crate) owner: &'a str,
+    nodes: &'a dyn NodeResolver,
+    applications: &'a dyn ApplicationGraphs,
+    code_id: Option<&'a CodeId>,
+    owner: &'a str,
+    found: OnceCell<Option<Arc<EnvironmentApplications>>>,
 }
 
 /// Resolves a scope to its nodes.
@@ -146,16 +149,36 @@ fn deduplicate_names(names: impl Iterator<Item = Certname>) -> Result<Vec<Certna
 
 // === impl TargetSources ===
 
-impl TargetSources<'_> {
-    /// The applications of the environment's version; `None` if it has not enabled them.
+impl<'a> TargetSources<'a> {
+    /// Sources for a job of the user with the id `owner`, in this version of its environment's code; `None`: the live
+    /// one.
+    pub(crate) fn new(
+        nodes: &'a dyn NodeResolver,
+        applications: &'a dyn ApplicationGraphs,
+        code_id: Option<&'a CodeId>,
+        owner: &'a str,
+    ) -> Self {
+        let found = OnceCell::new();
+        Self {
+            nodes,
+            applications,
+            code_id,
+            owner,
+            found,
+        }
+    }
+
+    /// The applications of the job's environment; `None` if it has not enabled them.
     pub(crate) async fn environment_applications(
         &self,
         environment: &EnvironmentName,
-    ) -> Result<Option<EnvironmentApplications>, ApplicationGraphError> {
-        let reading = self
-            .applications
-            .applications(environment, self.code_id, self.owner);
-        reading.await
+    ) -> Result<Option<Arc<EnvironmentApplications>>, ApplicationGraphError> {
+        let read = || async {
+            let source = self.applications;
+            let found = source.applications(environment, self.code_id, self.owner);
+            Ok(found.await?.map(Arc::new))
+        };
+        self.found.get_or_try_init(read).await.cloned()
     }
 
     async fn application_nodes(
@@ -168,7 +191,7 @@ impl TargetSources<'_> {
         let applications = found.ok_or_else(disabled)?;
         let nodes: Vec<Certname> = applications.nodes_of(selector).cloned().collect();
         if nodes.is_empty() {
-            let instances = applications.instances.iter().take(NAMED_INSTANCES);
+            let instances = applications.instances.iter();
             return Err(ScopeError::UnknownApplication {
                 environment: environment.to_string(),
                 selector: selector.clone(),
@@ -210,19 +233,13 @@ mod tests {
         names.iter().map(|name| name.parse().unwrap()).collect()
     }
 
-    const SOURCES: TargetSources<'static> = TargetSources {
-        nodes: &EmptyResolver,
-        applications: &NoApplications,
-        code_id: None,
-        owner: "",
-    };
-
     async fn resolve(
         scope: &NodeScope,
         environment: Option<&str>,
     ) -> Result<Vec<Certname>, ScopeError> {
         let environment = environment.map(|name| name.parse().unwrap());
-        resolve_targets(scope, environment.as_ref(), &SOURCES).await
+        let sources = TargetSources::new(&EmptyResolver, &NoApplications, None, "");
+        resolve_targets(scope, environment.as_ref(), &sources).await
     }
 
     #[tokio::test]
@@ -236,27 +253,29 @@ mod tests {
     #[tokio::test]
     async fn nothing_and_too_much_are_refused() {
         let none = resolve(&NodeScope::default(), None).await;
-        assert_eq!(none, Err(ScopeError::EmptyTarget));
+        assert!(matches!(none, Err(ScopeError::EmptyTarget)));
         let all: Vec<Certname> = (0..=SCOPE_NODES)
             .map(|n| format!("n{n}").parse().unwrap())
             .collect();
         let many = resolve(&NodeScope::Nodes(all), None).await;
-        assert_eq!(many, Err(ScopeError::TooManyNodes(SCOPE_NODES + 1)));
+        assert!(matches!(many, Err(ScopeError::TooManyNodes(count)) if count == SCOPE_NODES + 1));
     }
 
     #[tokio::test]
     async fn whole_environments_and_applications_need_an_environment() {
         let refused = resolve(&NodeScope::WholeEnvironment, None).await;
-        assert_eq!(refused, Err(ScopeError::NoEnvironment));
+        assert!(matches!(refused, Err(ScopeError::NoEnvironment)));
         let refused = resolve(&NodeScope::WholeEnvironment, Some("production")).await;
         assert!(matches!(refused, Err(ScopeError::Resolve(_))));
         let lamp = NodeScope::Application("Lamp".parse().unwrap());
         let refused = resolve(&lamp, None).await;
-        assert_eq!(refused, Err(ScopeError::ApplicationWithoutEnvironment));
-        let refused = resolve(&lamp, Some("production")).await;
-        assert_eq!(
+        assert!(matches!(
             refused,
-            Err(ScopeError::ApplicationsDisabled("production".to_owned()))
+            Err(ScopeError::ApplicationWithoutEnvironment)
+        ));
+        let refused = resolve(&lamp, Some("production")).await;
+        assert!(
+            matches!(refused, Err(ScopeError::ApplicationsDisabled(name)) if name == "production")
         );
     }
 }

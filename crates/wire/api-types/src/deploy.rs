@@ -135,7 +135,7 @@ impl DeployCommand {
         if self.target.is_some() {
             return Err(ApiError::invalid(
                 "target",
-                "is the old name of scope.application; name the nodes in scope instead",
+                "is the old name of scope.application; use that",
             ));
         }
         if self.noop && self.no_noop {

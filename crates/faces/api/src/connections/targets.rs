@@ -47,7 +47,7 @@ pub(crate) async fn add_ssh_targets(
                 .jobs
                 .resolve_targets(scope, environment, &caller.0.user_id)
                 .await;
-            nodes.map_err(|error| scope_refusal(&error))?
+            nodes.map_err(scope_refusal)?
         }
     };
     let in_scope: HashSet<&Certname> = nodes.iter().collect();

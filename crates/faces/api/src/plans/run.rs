@@ -303,7 +303,7 @@ async fn values(
             .jobs
             .resolve_targets(&scope, environment, &caller.0.user_id)
             .await;
-        let nodes = nodes.map_err(|error| with_parameter_name(&name, scope_refusal(&error)))?;
+        let nodes = nodes.map_err(|error| with_parameter_name(&name, scope_refusal(error)))?;
         let nodes = nodes.iter().map(|node| json!(node.as_str()));
         values.insert(name, nodes.collect());
     }

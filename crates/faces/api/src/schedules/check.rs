@@ -82,7 +82,7 @@ async fn check_task(
     if spec.nodes.is_none() {
         let jobs = &api.jobs;
         let found = jobs.resolve_targets(&spec.scope, environment, &spec.owner_id);
-        found.await.map_err(|error| scope_refusal(&error))?;
+        found.await.map_err(scope_refusal)?;
     }
     // Only given parameters; a default in the metadata is not a secret.
     let given = |name: &String| task.params.contains_key(name);
@@ -107,6 +107,6 @@ async fn check_deploy(
         .jobs
         .resolve_targets(&spec.scope, &environment, &spec.owner_id)
         .await;
-    found.map_err(|error| scope_refusal(&error))?;
+    found.map_err(scope_refusal)?;
     Ok(())
 }

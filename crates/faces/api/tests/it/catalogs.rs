@@ -350,7 +350,11 @@ async fn compiler_of_production(world: &World) -> String {
 }
 
 /// A user with these permissions; returns the user's token.
-async fn user_with(world: &World, login: &str, permissions: Vec<PermissionGrant>) -> String {
+pub(crate) async fn user_with(
+    world: &World,
+    login: &str,
+    permissions: Vec<PermissionGrant>,
+) -> String {
     let access = &world.state.access;
     let by = access.api_user();
     let role = RoleSpec {

@@ -342,7 +342,7 @@ async fn what_is_wrong_with_a_deploy_is_named() {
             "scope.node_group",
         ),
         (
-            with(json!({"scope": {"application": "App[x]"}})),
+            with(json!({"scope": {"application": "app[x]"}})),
             "scope.application",
         ),
         (with(json!({"target": "App"})), "target"),

@@ -39,6 +39,7 @@ mod query;
 mod rbac;
 mod rbac_samples;
 mod refusals;
+mod run_orders;
 mod run_reports;
 mod schedule_owners;
 mod scheduled_plans;

@@ -70,6 +70,23 @@ impl World {
 
     /// A server whose queries and groups are resolved by `resolve`.
     pub(crate) async fn knowing(info: ServerInfo, resolve: Arc<dyn jobs::NodeResolver>) -> Self {
+        let config = JobsConfig {
+            resolve,
+            ..JobsConfig::default()
+        };
+        Box::pin(Self::with_jobs(info, config)).await
+    }
+
+    /// A server whose environments have these applications.
+    pub(crate) async fn with_applications(applications: Arc<dyn jobs::ApplicationGraphs>) -> Self {
+        let config = JobsConfig {
+            applications,
+            ..JobsConfig::default()
+        };
+        Box::pin(Self::with_jobs(ServerInfo::default(), config)).await
+    }
+
+    async fn with_jobs(info: ServerInfo, config: JobsConfig) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         write_code(dir.path());
         let store = Store::open(&StoreConfig::sqlite(dir.path().join("tutti.db"))).await;
@@ -82,9 +99,8 @@ impl World {
         let seal = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
         let config = JobsConfig {
             prune_after: None,
-            resolve,
             console_url: Some("https://console.example.com".to_owned()),
-            ..JobsConfig::default()
+            ..config
         };
         let jobs = Jobs::start(
             config,

@@ -2,7 +2,7 @@
 //!
 //! Invariant: instances, nodes and their order come from the server.
 
-mod plan;
+pub(crate) mod plan;
 mod run;
 mod show;
 

@@ -50,8 +50,15 @@ pub(super) fn print_run_order(order: &RunOrder, environment: &str) {
         say!("{}: {count}", style_heading(format!("Level {level}")));
         of_level.iter().for_each(|node| print_node(node));
     }
-    for instance in &order.partial_instances {
+    if !order.partial_instances.is_empty() {
         say!("");
+        print_partial_instances(&order.partial_instances);
+    }
+}
+
+/// Prints the instances of which only some nodes would run.
+pub(crate) fn print_partial_instances(instances: &[String]) {
+    for instance in instances {
         say!(
             "{} has components on other nodes too",
             escape_control(instance)

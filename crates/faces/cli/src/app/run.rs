@@ -1,7 +1,6 @@
 //! `tutti app run`: runs Puppet on the nodes of an application, in their order.
 
 use api_types::DeployCommand;
-use dialoguer::Confirm;
 
 use super::plan::print_run_order;
 use super::{ApplicationArguments, fetch_run_order};
@@ -12,7 +11,7 @@ use crate::job::run::{PuppetRunStart, start};
 use crate::present::OutputOptions;
 use crate::rollout::JobLimits;
 use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, OutputFormat, Result, VerbResult};
+use crate::{OutputFormat, VerbResult};
 
 /// Arguments of `tutti app run`.
 #[derive(Debug, clap::Args)]
@@ -43,12 +42,19 @@ pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let environment = options.application.environment(client)?;
     let scope = options.application.scope();
     if !options.yes {
-        let order = fetch_run_order(client, &environment, &scope).await?;
-        if options.shown.format == OutputFormat::Human {
-            print_run_order(&order, &environment);
-            say!("");
+        let is_human = options.shown.format == OutputFormat::Human;
+        if !is_human || !terminal::can_confirm() {
+            return usage(
+                "no terminal at which to show the order and to confirm the run; add --yes",
+            );
         }
-        confirm(order.items.len())?;
+        let order = fetch_run_order(client, &environment, &scope).await?;
+        print_run_order(&order, &environment);
+        say!("");
+        let mode = if options.flags.noop { " (noop)" } else { "" };
+        if !terminal::confirm(&format!("Run Puppet{mode} in this order?"))? {
+            return usage("not confirmed; nothing was started");
+        }
     }
     let is_enforced = !options.no_enforce_environment;
     let command = DeployCommand {
@@ -64,20 +70,4 @@ pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
         format: options.shown.format,
     };
     Box::pin(start(command, run, client)).await
-}
-
-/// Asks at the terminal; without one, `--yes` is needed.
-fn confirm(nodes: usize) -> Result<()> {
-    if !terminal::is_interactive() || !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
-        return usage("no terminal at which to confirm the run; add --yes");
-    }
-    let prompt = format!("Run Puppet on {nodes} nodes in this order?");
-    let confirm = Confirm::new().with_prompt(prompt).default(false);
-    match confirm.interact() {
-        Ok(true) => Ok(()),
-        Ok(false) => usage("not confirmed; nothing was started"),
-        Err(error) => Err(CommandFailure::Usage(format!(
-            "not confirmed: {error}; --yes confirms"
-        ))),
-    }
 }

@@ -33,6 +33,7 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     ];
     let mut list: InstanceList = client.get(&path, &[]).await?;
     if let Some(wanted) = &options.application {
+        let wanted = &without_quotes(wanted);
         let is_wanted = |it: &InstanceItem| it.application == *wanted || reference(it) == *wanted;
         let all = list.items.len();
         list.items.retain(is_wanted);
@@ -46,6 +47,19 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     }
     let format = options.shown.format;
     format.present(&list, |list| print(list, &environment))
+}
+
+/// `Lamp[app1]` for `Lamp['app1']`, as Puppet's code has it.
+fn without_quotes(reference: &str) -> String {
+    for quote in ['\'', '"'] {
+        let (open, close) = (format!("[{quote}"), format!("{quote}]"));
+        if let Some((application, rest)) = reference.split_once(&open)
+            && let Some(title) = rest.strip_suffix(&close)
+        {
+            return format!("{application}[{title}]");
+        }
+    }
+    reference.to_owned()
 }
 
 fn reference(instance: &InstanceItem) -> String {

@@ -16,7 +16,7 @@ use crate::client::ApiClient;
 use crate::failure::usage;
 use crate::present::{Column, Fields, OutputOptions};
 use crate::rollout::{self, RolloutArguments};
-use crate::terminal::{escape_control, escaped_name, style_failure, style_success};
+use crate::terminal::{escaped_name, style_failure, style_success};
 use crate::values::or_empty;
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Result, VerbResult, app, node_group, present};
 
@@ -185,12 +185,7 @@ impl PuppetRunPreview {
             columns.push(("LEVEL", &|node| node.level.to_string()));
         }
         present::table(&self.nodes, &columns);
-        for instance in &self.partial_instances {
-            say!(
-                "{} has components on other nodes too",
-                escape_control(instance)
-            );
-        }
+        app::plan::print_partial_instances(&self.partial_instances);
     }
 }
 

@@ -1,7 +1,6 @@
 //! `tutti node purge NODE…`: removes nodes. Main type: [`Options`].
 
 use api_types::{NodePurged, PurgeNode};
-use dialoguer::Confirm;
 
 use crate::client::ApiClient;
 use crate::output_format::OutputFormat;
@@ -55,7 +54,7 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
 /// Asks at the terminal. Without one, `--yes` is needed.
 fn confirm(options: &Options) -> Result<bool> {
     let names = options.nodes.join(", ");
-    if !terminal::is_interactive() || !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+    if !terminal::can_confirm() {
         let text = format!("no terminal at which to confirm that {names} is removed; add --yes");
         return Err(CommandFailure::Usage(text));
     }
@@ -63,11 +62,7 @@ fn confirm(options: &Options) -> Result<bool> {
         true => "Deactivate in PuppetDB",
         false => "Revoke the certificate and delete all data of",
     };
-    let prompt = format!("{what} {}?", escape_control(&names));
-    let confirm = Confirm::new().with_prompt(prompt).default(false);
-    confirm
-        .interact()
-        .map_err(|error| CommandFailure::Usage(format!("not confirmed: {error}; --yes confirms")))
+    terminal::confirm(&format!("{what} {}?", escape_control(&names)))
 }
 
 /// True if the certificate of the node is rejected everywhere.

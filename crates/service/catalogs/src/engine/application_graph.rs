@@ -63,13 +63,9 @@ impl Catalogs {
         let Some(kept) = &self.inner.settings.capabilities else {
             return Ok(Vec::new());
         };
-        let mut missing = Vec::new();
-        for reference in capabilities {
-            if !kept.is_produced(environment, producer, reference).await? {
-                missing.push(reference.clone());
-            }
-        }
-        Ok(missing)
+        let produced = kept.produced_by(producer, environment).await?;
+        let missing = capabilities.iter().filter(|it| !produced.contains(*it));
+        Ok(missing.cloned().collect())
     }
 
     async fn graph_of(

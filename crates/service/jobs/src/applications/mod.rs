@@ -10,15 +10,16 @@ mod selector;
 mod tests;
 
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use environments::EnvironmentName;
+use environments::{CodeError, EnvironmentName};
 use pcp::Certname;
 use pxp::action::CodeId;
 
 pub(crate) use self::node_order::StoredNodeOrder;
 pub use self::node_order::{DependencyCycle, NodeOrder, NodeProduct};
-pub(crate) use self::run_order::{BlockedRun, RunOrder};
+pub(crate) use self::run_order::{BlockedRun, BlockingNodes, RunOrder};
 pub use self::selector::{ApplicationSelector, InvalidApplicationSelector};
 
 /// Source of the applications of environments.
@@ -75,18 +76,24 @@ pub struct ApplicationComponent {
 #[derive(Clone, Debug)]
 pub struct PlannedNodes {
     /// All applications of the environment.
-    pub applications: EnvironmentApplications,
+    pub applications: Arc<EnvironmentApplications>,
     /// The nodes in their order.
     pub order: NodeOrder,
 }
 
 /// Reason that the applications of an environment are not known.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApplicationGraphError {
     /// The code of the environment has an error.
     #[error("the applications cannot be ordered: {0}")]
     Compile(String),
+    /// The environment cannot be read.
+    #[error("{0}")]
+    Environment(String),
+    /// The environment does not exist, or its code cannot be read.
+    #[error(transparent)]
+    Code(#[from] CodeError),
     /// The compiler is busy or stops; temporary.
     #[error("the applications cannot be ordered now: {0}; try again")]
     Unavailable(String),

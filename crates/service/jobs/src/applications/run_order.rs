@@ -3,12 +3,13 @@
 //! Invariants: a run is released once, when every run that it waits for has succeeded; it is blocked once, when one of
 //! them did not; and a run that was blocked is never released.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use environments::EnvironmentName;
 use pcp::Certname;
 
 use super::StoredNodeOrder;
+use crate::state::RunState;
 
 /// The waits between the runs of a job, by index of the run.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +32,15 @@ struct OrderedRun {
     is_over: bool,
 }
 
+/// Why a run cannot start after a restart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BlockingNodes {
+    /// The node that it waits for.
+    pub(crate) waits_for: Certname,
+    /// The node whose run did not succeed: that one, or one that it waits for in turn.
+    pub(crate) failed: Certname,
+}
+
 /// A run that cannot start, since one that it waits for did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BlockedRun {
@@ -42,33 +52,46 @@ pub(crate) struct BlockedRun {
 // === impl RunOrder ===
 
 impl RunOrder {
-    /// The order of runs on these nodes. The run of any other node is over, and it succeeded unless the node is in
-    /// `unsuccessful`. Returns also the runs that wait for one of the latter, each with that node; they are to be
-    /// ended.
+    /// The order of runs on these nodes. The run of any other node is over, and it succeeded unless `unsuccessful` has
+    /// its state. Returns also the runs that wait for one of the latter; they are to be ended.
     pub(crate) fn restore<'a>(
         stored: &StoredNodeOrder,
         runs: impl Iterator<Item = &'a Certname>,
-        unsuccessful: &HashSet<Certname>,
-    ) -> (Self, Vec<(usize, Certname)>) {
+        unsuccessful: &HashMap<Certname, RunState>,
+    ) -> (Self, BTreeMap<usize, BlockingNodes>) {
         let indices: HashMap<&Certname, usize> = runs.zip(0..).collect();
         let index_of = |node: usize| indices.get(stored.nodes.get(node)?).copied();
         let mut order = Self {
             environment: stored.environment.parse().ok(),
             ..Self::default()
         };
-        let mut blocked = Vec::new();
+        let mut blocked = BTreeMap::new();
+        // for each node that was skipped, the node because of which; edges lead from earlier to later nodes
+        let mut causes: HashMap<usize, usize> = HashMap::new();
         for [first, then] in &stored.edges {
-            let Some(run) = index_of(*then) else { continue };
-            match (index_of(*first), stored.nodes.get(*first)) {
-                (Some(waits_for), _) => {
-                    order.runs.entry(run).or_default().open += 1;
-                    let successors = &mut order.runs.entry(waits_for).or_default().successors;
-                    successors.push(run);
-                }
-                (None, Some(node)) if unsuccessful.contains(node) => {
-                    blocked.push((run, node.clone()));
-                }
-                (None, _) => {}
+            if let Some(waits_for) = index_of(*first) {
+                let Some(run) = index_of(*then) else { continue };
+                order.runs.entry(run).or_default().open += 1;
+                let successors = &mut order.runs.entry(waits_for).or_default().successors;
+                successors.push(run);
+                continue;
+            }
+            let nodes = (stored.nodes.get(*first), stored.nodes.get(*then));
+            let (Some(waits_for), Some(node)) = nodes else {
+                continue;
+            };
+            if !unsuccessful.contains_key(waits_for) {
+                continue;
+            }
+            let cause = causes.get(first).copied().unwrap_or(*first);
+            if unsuccessful.get(node) == Some(&RunState::Skipped) {
+                causes.entry(*then).or_insert(cause);
+            }
+            if let Some(run) = index_of(*then) {
+                blocked.entry(run).or_insert_with(|| BlockingNodes {
+                    waits_for: waits_for.clone(),
+                    failed: stored.nodes[cause].clone(),
+                });
             }
         }
         for (node, products) in &stored.products {

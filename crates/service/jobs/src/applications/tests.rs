@@ -1,11 +1,12 @@
 //! Orders of nodes, and of runs beside an executor that knows only the edges.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use pcp::Certname;
 use proptest::prelude::*;
 
 use super::*;
+use crate::state::RunState;
 
 fn node(name: &str) -> Certname {
     format!("{name}.example.com").parse().unwrap()
@@ -119,7 +120,7 @@ fn a_cycle_of_fifty_nodes_is_named_whole_and_a_longer_one_is_cut() {
 /// The runs on these nodes under an order, with none that ended before.
 fn run_order(order: &NodeOrder) -> RunOrder {
     let stored = order.to_stored(&production()).unwrap_or_default();
-    let (runs, blocked) = RunOrder::restore(&stored, order.nodes().iter(), &HashSet::new());
+    let (runs, blocked) = RunOrder::restore(&stored, order.nodes().iter(), &HashMap::new());
     assert!(blocked.is_empty());
     runs
 }
@@ -165,7 +166,7 @@ fn after_a_restart_a_run_waits_only_for_those_that_are_not_over() {
     let text = serde_json::to_string(&stored).unwrap();
     let stored: StoredNodeOrder = serde_json::from_str(&text).unwrap();
     let open = nodes(&["b", "c", "d"]);
-    let (mut runs, blocked) = RunOrder::restore(&stored, open.iter(), &HashSet::new());
+    let (mut runs, blocked) = RunOrder::restore(&stored, open.iter(), &HashMap::new());
     assert!(blocked.is_empty());
     assert_eq!(
         runs.products(0),
@@ -173,9 +174,13 @@ fn after_a_restart_a_run_waits_only_for_those_that_are_not_over() {
     );
     runs.hold(1);
     assert_eq!(runs.record_success(0), [1]);
-    let failed = HashSet::from([node("a")]);
+    let failed = HashMap::from([(node("a"), RunState::Failed)]);
     let (mut runs, blocked) = RunOrder::restore(&stored, open.iter(), &failed);
-    assert_eq!(blocked, [(1, node("a"))]);
+    let by_a = |waits_for: &str| BlockingNodes {
+        waits_for: node(waits_for),
+        failed: node("a"),
+    };
+    assert_eq!(blocked, BTreeMap::from([(1, by_a("a"))]));
     let dependents = runs.record_failure(1);
     assert_eq!(
         dependents,

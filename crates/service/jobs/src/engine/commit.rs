@@ -57,9 +57,17 @@ impl JobEngine {
                     touched.insert(run.job);
                     outgoing.extend(self.build_task_request(run));
                 }
-                CommitFollowUp::Ended { run, acknowledge } => {
+                CommitFollowUp::Ended {
+                    run,
+                    acknowledge,
+                    is_success,
+                } => {
                     touched.insert(run.job);
                     self.trace_run_ended(run);
+                    let is_recorded = applied.changed || committed.repeated;
+                    if is_success {
+                        self.follow_success(run, is_recorded);
+                    }
                     outgoing.extend(self.handle_run_ended(run, acknowledge, &applied));
                 }
                 CommitFollowUp::JobEnded(job) => {

@@ -3,7 +3,7 @@
 //! Invariant: one transaction holds the job, its runs, their transaction ids and the first events.
 //! Runs that get a slot at once are marked in it, so that no second commit precedes their request.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -73,7 +73,7 @@ impl JobEngine {
         let after_restart = after_restart && Instant::now() < self.recovering_until;
         let mut rollout = Rollout::new(&options, targets.len());
         let batches: Vec<u32> = rollout.batch_numbers().collect();
-        let mut order = new_order(&dispatch, &targets);
+        let mut order = new_order(&mut dispatch, &targets);
         let waits = |index| order.as_ref().is_some_and(|it| it.is_waiting(index));
         let mut begins: Vec<RunStart> = targets
             .iter()
@@ -300,10 +300,12 @@ impl JobEngine {
 }
 
 /// The order of the runs of a new job; `None` if none waits for another.
-fn new_order(dispatch: &JobDispatch, targets: &[JobTarget]) -> Option<RunOrder> {
+fn new_order(dispatch: &mut JobDispatch, targets: &[JobTarget]) -> Option<RunOrder> {
+    // the job's row, which is sealed, has it
+    let stored = dispatch.order.take()?;
     let nodes = targets.iter().map(|target| &target.certname);
-    let restored = RunOrder::restore(dispatch.order.as_ref()?, nodes, &HashSet::new());
-    Some(restored.0)
+    let (order, _) = RunOrder::restore(&stored, nodes, &HashMap::new());
+    Some(order)
 }
 
 /// Refuses the runs that wait for refused ones.

@@ -23,7 +23,12 @@ pub(super) enum CommitFollowUp {
     /// The task is sent in place of the request.
     FellBack(RunKey),
     /// The agent may forget the outcome.
-    Ended { run: RunKey, acknowledge: bool },
+    Ended {
+        run: RunKey,
+        acknowledge: bool,
+        /// Runs that wait for this one start now.
+        is_success: bool,
+    },
     /// The store refused the run's outcome; the run is recorded as errored instead.
     Unrecorded(RunKey),
     /// The job is removed from the engine's memory.

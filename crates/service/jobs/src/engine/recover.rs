@@ -81,7 +81,7 @@ impl JobEngine {
         before: PreviousRunEnds,
     ) {
         let key = self.new_key();
-        let dispatch = dispatch.with_counted_params(&self.deps.node_params);
+        let mut dispatch = dispatch.with_counted_params(&self.deps.node_params);
         if dispatch.action.is_none() {
             tracing::error!(job = %row.job.number, "the job's parameters cannot be unsealed; its \
                 waiting runs will be errored, those in flight are still asked about");
@@ -135,15 +135,15 @@ impl JobEngine {
             let begin = begin.unwrap_or_else(Instant::now);
             self.deps.running.begin(row.job.number, begin);
         }
-        let (order, blocked) = match &dispatch.order {
+        let (order, blocked) = match dispatch.order.take() {
             Some(stored) if stop == StopSeverity::No => {
                 let nodes = runs.iter().map(|run| &run.certname);
-                let (order, blocked) = RunOrder::restore(stored, nodes, &before.unsuccessful);
+                let (order, blocked) = RunOrder::restore(&stored, nodes, &before.unsuccessful);
                 (Some(order), blocked)
             }
-            _ => (None, Vec::new()),
+            _ => (None, BTreeMap::new()),
         };
-        first.retain(|index| !blocked.iter().any(|(run, _)| run == index));
+        first.retain(|index| !blocked.contains_key(index));
         let mut job = ActiveJob {
             number: row.job.number,
             kind,
@@ -176,10 +176,8 @@ impl JobEngine {
         for run in skipped {
             self.give_up(run, &verdict);
         }
-        for (index, failed) in blocked {
-            let waits_for = failed.clone();
-            let verdict = RunVerdict::DependencyFailed { waits_for, failed };
-            self.give_up(RunKey { job: key, index }, &verdict);
+        for (index, by) in blocked {
+            self.skip_blocked(RunKey { job: key, index }, by);
         }
         self.advance(key);
         self.end_job_if_due(key);
@@ -221,8 +219,11 @@ impl JobEngine {
     }
 
     /// The nodes whose runs are over without success; other runs may wait for them.
-    async fn load_unsuccessful(&self, job: JobNumber) -> Result<HashSet<Certname>, StoreError> {
-        let mut nodes = HashSet::new();
+    async fn load_unsuccessful(
+        &self,
+        job: JobNumber,
+    ) -> Result<HashMap<Certname, RunState>, StoreError> {
+        let mut nodes = HashMap::new();
         for state in [RunState::Failed, RunState::Errored, RunState::Skipped] {
             let filter = RunFilter {
                 state: Some(state.as_str().to_owned()),
@@ -230,7 +231,8 @@ impl JobEngine {
             };
             let names = self.deps.store.run_names(job, &filter, ListPage::default());
             let names = names.await?;
-            nodes.extend(names.iter().filter_map(|name| name.parse().ok()));
+            let names = names.iter().filter_map(|name| name.parse().ok());
+            nodes.extend(names.map(|name| (name, state)));
         }
         Ok(nodes)
     }
@@ -368,8 +370,8 @@ struct PreviousRunEnds {
     batches: Vec<BatchStateRow>,
     /// The first nodes that failed.
     failed: Vec<Certname>,
-    /// For a job whose runs wait for each other, all nodes that did not succeed.
-    unsuccessful: HashSet<Certname>,
+    /// For a job whose runs wait for each other, the states of all nodes that did not succeed.
+    unsuccessful: HashMap<Certname, RunState>,
 }
 
 /// The rollout options in the job's options, which hold no secret.

@@ -103,6 +103,7 @@ impl JobEngine {
                 ..events::job_change(job.number, state, at_ms, Some(event))
             });
         }
+        self.skip_dependents(key);
         self.ledger.put_back(vec![(
             JobRunChange::Run(instead),
             CommitFollowUp::Unrecorded(key),

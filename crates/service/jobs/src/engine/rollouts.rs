@@ -10,6 +10,7 @@ use std::time::Duration;
 use store::{BatchChange, EventChange, JobRunChange};
 use tokio::time::Instant;
 
+use super::active_jobs::RunPhase;
 use super::ledger::CommitFollowUp;
 use super::state::JobEngine;
 use crate::events;
@@ -178,6 +179,9 @@ impl JobEngine {
         let held = job.order.take().map(|mut order| order.take_held());
         let waiting = job.waiting.drain(..).chain(later.into_values().flatten());
         let waiting = waiting.chain(held.into_iter().flatten());
+        // runs of later batches may have been skipped for the nodes that they depend on
+        let is_open = |index: &usize| !matches!(job.runs[*index].phase, RunPhase::Settled);
+        let waiting = waiting.filter(is_open);
         let mut open: Vec<RunKey> = waiting.map(|index| RunKey { job: key, index }).collect();
         self.forget_pause(key);
         self.scheduler.drop_waiting(key);

@@ -145,25 +145,23 @@ impl JobEngine {
     }
 
     fn end_with(&mut self, key: RunKey, verdict: &RunVerdict, acknowledge: bool) {
-        let Some(run) = self.active_jobs.run(key) else {
-            return;
-        };
+        if let Some(end) = self.verdict_end(key, verdict, acknowledge) {
+            self.end_run(key, end);
+        }
+    }
+
+    fn verdict_end(&self, key: RunKey, verdict: &RunVerdict, acknowledge: bool) -> Option<RunEnd> {
+        let run = self.active_jobs.run(key)?;
         let message = verdict.message(&run.certname);
-        let result = verdict.result(&run.certname).to_string();
-        let details = events::message_details(&message);
-        let state = verdict.state();
-        self.end_run(
-            key,
-            RunEnd {
-                state,
-                result,
-                details,
-                message,
-                event_detail: None,
-                sealed: None,
-                acknowledge,
-            },
-        );
+        Some(RunEnd {
+            state: verdict.state(),
+            result: verdict.result(&run.certname).to_string(),
+            details: events::message_details(&message),
+            message,
+            event_detail: None,
+            sealed: None,
+            acknowledge,
+        })
     }
 
     /// Ends a run with its outcome.
@@ -191,8 +189,28 @@ impl JobEngine {
     }
 
     fn end_run(&mut self, key: RunKey, end: RunEnd) {
-        let Some(phase) = self.active_jobs.settle(key) else {
+        let state = end.state;
+        if !self.record_run_end(key, end) {
             return;
+        }
+        if state != RunState::Finished {
+            self.skip_dependents(key);
+        }
+        self.advance(key.job);
+        self.end_job_if_due(key.job);
+    }
+
+    /// Records the end of a run without an outcome, and no step that follows from it.
+    pub(super) fn record_verdict(&mut self, key: RunKey, verdict: &RunVerdict) {
+        if let Some(end) = self.verdict_end(key, verdict, false) {
+            self.record_run_end(key, end);
+        }
+    }
+
+    /// Records the end of a run, and no step that follows from it. `false`: it had ended before.
+    fn record_run_end(&mut self, key: RunKey, end: RunEnd) -> bool {
+        let Some(phase) = self.active_jobs.settle(key) else {
+            return false;
         };
         self.trace(key, |trace| trace.record_end(end.state));
         let took = match &phase {
@@ -208,7 +226,7 @@ impl JobEngine {
         }
         let at_ms = self.deps.clock.now_ms();
         let Some(job) = self.active_jobs.jobs.get_mut(&key.job) else {
-            return;
+            return false;
         };
         let run = &job.runs[key.index];
         let certname = &run.certname;
@@ -228,6 +246,7 @@ impl JobEngine {
         let after = CommitFollowUp::Ended {
             run: key,
             acknowledge: end.acknowledge,
+            is_success: end.state == RunState::Finished,
         };
         self.ledger.push(JobRunChange::Run(change), after);
         job.tally.record_run_end(end.state);
@@ -236,9 +255,7 @@ impl JobEngine {
         }
         job.rollout
             .record_run_end(job.runs[key.index].batch, end.state);
-        self.follow_order(key, end.state);
-        self.advance(key.job);
-        self.end_job_if_due(key.job);
+        true
     }
 
     /// Records the job's end behind that of its last run.

@@ -19,7 +19,7 @@ use serde_json::Value;
 use store::{Clock, NewJob};
 use telemetry::Tracer;
 
-use crate::applications::{ApplicationGraphs, NodeOrder, StoredNodeOrder};
+use crate::applications::{ApplicationGraphs, StoredNodeOrder};
 use crate::defaults::RUN_TIMEOUT_MAX;
 use crate::engine::{JobDispatch, JobTarget, PreparedJob, to_stored_timeout};
 use crate::kind::JobAction;
@@ -122,40 +122,22 @@ impl JobPreparer {
     }
 
     /// The nodes that the job runs on.
-    pub(crate) async fn resolve_nodes(&self, spec: &JobSpec) -> Result<Vec<Certname>, ScopeError> {
-        let given = spec.nodes.clone().map(NodeScope::Nodes);
-        let scope = given.as_ref().unwrap_or(&spec.scope);
-        let code_id = spec.work.known_code_id();
-        let sources = self.sources(spec, code_id.as_ref());
-        resolve_targets(scope, spec.work.environment(), &sources).await
-    }
-
-    /// Orders the nodes of a job by the applications of its environment, if it has some.
-    pub(crate) async fn order_nodes(
+    pub(crate) async fn resolve_nodes(
         &self,
         spec: &JobSpec,
-        nodes: Vec<Certname>,
-    ) -> Result<(Vec<Certname>, Option<StoredNodeOrder>), RunJobError> {
-        let Some(environment) = spec.work.environment() else {
-            return Ok((nodes, None));
-        };
-        let code_id = spec.work.known_code_id();
-        let sources = self.sources(spec, code_id.as_ref());
-        let applications = sources.environment_applications(environment).await;
-        let Some(applications) = applications.map_err(ScopeError::from)? else {
-            return Ok((nodes, None));
-        };
-        let order = NodeOrder::new(&applications, nodes)?;
-        Ok((order.nodes().to_vec(), order.to_stored(environment)))
+        sources: &TargetSources<'_>,
+    ) -> Result<Vec<Certname>, ScopeError> {
+        let given = spec.nodes.clone().map(NodeScope::Nodes);
+        let scope = given.as_ref().unwrap_or(&spec.scope);
+        resolve_targets(scope, spec.work.environment(), sources).await
     }
 
-    fn sources<'a>(&'a self, spec: &'a JobSpec, code_id: Option<&'a CodeId>) -> TargetSources<'a> {
-        TargetSources {
-            nodes: &*self.resolve,
-            applications: &*self.applications,
-            code_id,
-            owner: &spec.owner_id,
-        }
+    pub(crate) fn target_sources<'a>(
+        &'a self,
+        spec: &'a JobSpec,
+        code_id: Option<&'a CodeId>,
+    ) -> TargetSources<'a> {
+        TargetSources::new(&*self.resolve, &*self.applications, code_id, &spec.owner_id)
     }
 }
 

@@ -33,7 +33,9 @@ impl JobPreparer {
         task: &TaskWork,
         native: Option<&NativeAction>,
     ) -> Result<PreparedWork, RunJobError> {
-        let nodes = self.resolve_nodes(spec).await?;
+        let code_id = spec.work.known_code_id();
+        let sources = self.target_sources(spec, code_id.as_ref());
+        let nodes = self.resolve_nodes(spec, &sources).await?;
         check_user(task, native)?;
         let directory = self
             .download_directory(spec, native)

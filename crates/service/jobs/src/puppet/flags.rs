@@ -69,6 +69,19 @@ impl PuppetFlags {
         })
     }
 
+    /// The flags of a run that other nodes of its job wait for, or that waits for others: it fails if its catalog cannot
+    /// be compiled, instead of applying an earlier one.
+    pub(crate) fn without_earlier_catalog(&self) -> Result<Self, PuppetFlagError> {
+        if self.usecacheonfailure == Some(true) {
+            let what = "contradicts the order of applications: nodes would run after one whose catalog does not compile";
+            return Err(flag_error("usecacheonfailure", what));
+        }
+        Ok(Self {
+            usecacheonfailure: Some(false),
+            ..self.clone()
+        })
+    }
+
     /// The arguments for the command line. With `environment` `None`, each node uses its own;
     /// `enforced` makes the run fail if the server would use another one.
     pub(crate) fn to_arguments(

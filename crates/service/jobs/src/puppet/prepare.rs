@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::version::is_too_old;
 use super::{ACTION, MODULE};
+use crate::applications::{NodeOrder, StoredNodeOrder};
 use crate::defaults::VERSIONS_WAIT;
 use crate::engine::JobTarget;
 use crate::kind::JobAction;
@@ -19,6 +20,7 @@ use crate::prepare::{JobPreparer, PreparedWork, add_rollout_options};
 use crate::refusal::RunJobError;
 use crate::resolve::NodeEnvironment;
 use crate::spec::{JobSpec, PuppetWork};
+use crate::targets::{ScopeError, TargetSources};
 use crate::verdict::RunVerdict;
 
 // === impl JobPreparer ===
@@ -42,10 +44,18 @@ impl JobPreparer {
             Some(_) => Cow::Owned(run.flags.with_new_catalog_only()?),
             None => Cow::Borrowed(&run.flags),
         };
-        let words = flags.to_arguments(name, enforced.is_some())?;
-        let nodes = self.resolve_nodes(spec).await?;
+        // wrong flags are refused before nodes are looked up
+        flags.to_arguments(name, enforced.is_some())?;
+        let code_id = spec.work.known_code_id();
+        let sources = self.target_sources(spec, code_id.as_ref());
+        let nodes = self.resolve_nodes(spec, &sources).await?;
         let options = shown_options(spec, run, &nodes);
-        let (nodes, order) = self.order_nodes(spec, nodes).await?;
+        let (nodes, order) = order_nodes(spec, nodes, &sources).await?;
+        let flags = match order {
+            Some(_) => Cow::Owned(flags.without_earlier_catalog()?),
+            None => flags,
+        };
+        let words = flags.to_arguments(name, enforced.is_some())?;
         let enforced = enforced.map(|environment| environment.name.as_str());
         let mut targets = self.enforce_environment(nodes, enforced).await?;
         self.refuse_old_puppets(&mut targets).await;
@@ -119,6 +129,23 @@ impl JobPreparer {
             target.refusal = target.refusal.take().or(refusal);
         }
     }
+}
+
+/// Orders the nodes of a job by the applications of its environment, if it has some.
+async fn order_nodes(
+    spec: &JobSpec,
+    nodes: Vec<Certname>,
+    sources: &TargetSources<'_>,
+) -> Result<(Vec<Certname>, Option<StoredNodeOrder>), RunJobError> {
+    let Some(environment) = spec.work.environment() else {
+        return Ok((nodes, None));
+    };
+    let applications = sources.environment_applications(environment).await;
+    let Some(applications) = applications.map_err(ScopeError::from)? else {
+        return Ok((nodes, None));
+    };
+    let order = NodeOrder::new(&applications, nodes)?;
+    Ok((order.nodes().to_vec(), order.to_stored(environment)))
 }
 
 /// Reason that a node is not asked to run in the enforced environment.

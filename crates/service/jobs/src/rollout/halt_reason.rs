@@ -69,7 +69,7 @@ impl fmt::Display for HaltReason {
             ),
             (None, _) => write!(
                 f,
-                "every node of batch {batch} failed{named}, and no max_failures allows that"
+                "every node of batch {batch} failed or was skipped{named}, and no max_failures allows that"
             ),
         }
     }
@@ -114,7 +114,7 @@ mod tests {
         );
         assert_eq!(
             reason(None, None, 4, &[]),
-            "every node of batch 2 failed, and no max_failures allows that"
+            "every node of batch 2 failed or was skipped, and no max_failures allows that"
         );
     }
 }

@@ -4,7 +4,7 @@
 //! [`Rollout`] counts the runs of each batch and determines the next step from each end.
 //! Invariants: a batch begins only when every run of the one before has ended and its pause is
 //! over; with more failures than allowed nothing begins any more; and a job without `max_failures`
-//! goes no further when every node of a batch failed.
+//! goes no further when nodes of a batch failed and none succeeded.
 
 mod halt_reason;
 
@@ -24,7 +24,7 @@ pub struct Rollout {
     current: usize,
     pause: Duration,
     nodes: usize,
-    /// Number or share of nodes that may fail; `None`: any number, but not all of a batch.
+    /// Number or share of nodes that may fail; `None`: any number, but not all of a batch that were not skipped.
     max_failures: Option<Portion>,
     failures: usize,
     stage: RolloutStage,
@@ -35,6 +35,7 @@ struct RolloutBatch {
     size: usize,
     open: usize,
     failed: usize,
+    finished: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +66,8 @@ pub enum RolloutStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RolloutHalt {
     pub failures: usize,
-    /// The number of failures allowed; `None`: there is no limit, but every node of this batch
-    /// failed.
+    /// The number of failures allowed; `None`: there is no limit, but no node of this batch
+    /// succeeded.
     pub allowed: Option<usize>,
     /// Number of the batch in which the limit was exceeded.
     pub batch: u32,
@@ -93,6 +94,7 @@ impl Rollout {
             size,
             open: size,
             failed: 0,
+            finished: 0,
         };
         Self {
             batches: sizes.into_iter().map(batch).collect(),
@@ -141,6 +143,9 @@ impl Rollout {
         if let Some(batch) = self.batches.get_mut(batch_index(batch)) {
             batch.open = batch.open.saturating_sub(count);
             batch.failed += failed;
+            if state == RunState::Finished {
+                batch.finished += count;
+            }
         }
     }
 
@@ -149,6 +154,7 @@ impl Rollout {
         self.failures += 1;
         if let Some(batch) = self.batches.get_mut(batch_index(batch)) {
             batch.failed += 1;
+            batch.finished = batch.finished.saturating_sub(1);
         }
     }
 
@@ -216,7 +222,7 @@ impl Rollout {
             self.stage = RolloutStage::Over;
             return Some(RolloutStep::Finish);
         }
-        if self.max_failures.is_none() && batch.failed == batch.size {
+        if self.max_failures.is_none() && batch.failed > 0 && batch.finished == 0 {
             return Some(self.halt());
         }
         if self.pause.is_zero() {

@@ -136,7 +136,7 @@ async fn too_many_failures_end_the_job_and_the_rest_says_why_it_never_ran() {
         (
             json!({"batch": 1}),
             1,
-            "every node of batch 1 failed (node00000.example.com), and no max_failures allows that",
+            "every node of batch 1 failed or was skipped (node00000.example.com), and no max_failures allows that",
         ),
         (
             json!({"batch": 3, "max_failures": "34%"}),

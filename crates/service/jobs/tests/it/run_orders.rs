@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use environments::EnvironmentName;
 use jobs::{
     ApplicationComponent, ApplicationGraphError, ApplicationGraphs, ApplicationInstance,
-    EnvironmentApplications, JobSpec, JobsConfig, NodeScope, RunJobError, ScopeError,
+    EnvironmentApplications, JobSpec, JobWork, JobsConfig, NodeScope, RunJobError, ScopeError,
 };
 use pcp::Certname;
 use pxp::action::CodeId;
@@ -24,7 +24,8 @@ struct Applications {
     instances: Vec<ApplicationInstance>,
     /// Capabilities that were not produced.
     missing: Vec<String>,
-    refuses: Option<ApplicationGraphError>,
+    /// The error of the code, if it has one.
+    refuses: Option<&'static str>,
 }
 
 #[async_trait]
@@ -36,7 +37,7 @@ impl ApplicationGraphs for Applications {
         _: &str,
     ) -> Result<Option<EnvironmentApplications>, ApplicationGraphError> {
         match &self.refuses {
-            Some(error) => Err(error.clone()),
+            Some(error) => Err(ApplicationGraphError::Compile((*error).to_owned())),
             None => Ok(Some(EnvironmentApplications {
                 instances: self.instances.clone(),
             })),
@@ -290,9 +291,8 @@ async fn nodes_that_wait_for_each_other_are_refused() {
 
 #[tokio::test]
 async fn code_that_has_no_graph_is_refused() {
-    let refuses = Some(ApplicationGraphError::Compile("no good".to_owned()));
     let world = world(Applications {
-        refuses,
+        refuses: Some("no good"),
         ..Applications::default()
     })
     .await;
@@ -343,6 +343,108 @@ async fn a_node_of_a_later_batch_is_skipped_once() {
     assert_eq!(world.state(job).await, "failed");
     let skipped = told.iter().filter(|it| it.starts_with("skipped")).count();
     assert_eq!(skipped, 3, "{told:?}");
+}
+
+/// The kind of each node's error, by number; of all nodes that did not start.
+async fn kinds(world: &World, job: JobNumber) -> Vec<String> {
+    let results = results(world, job).await;
+    let mut nodes: Vec<_> = results.into_iter().collect();
+    nodes.sort_by(|one, other| one.0.cmp(&other.0));
+    let skipped = nodes
+        .into_iter()
+        .filter(|(_, (state, _))| state == "skipped");
+    let kind = |error: &Value| error["_error"]["kind"].as_str().unwrap().to_owned();
+    skipped
+        .map(|(number, (_, result))| format!("{} {}", &number[4..], kind(&result)))
+        .collect()
+}
+
+const AFTER_A_FAILED_DATABASE: [&str; 5] = [
+    "0 tutti/dependency-failed",
+    "1 tutti/dependency-failed",
+    "2 tutti/dependency-failed",
+    "4 tutti/max-failures",
+    "5 tutti/max-failures",
+];
+
+#[tokio::test]
+async fn a_failure_that_also_halts_the_rollout_has_one_reason_for_each_node() {
+    for (options, concurrency) in [
+        (json!({"batch": [1, "100%"]}), None),
+        // a batch without a success is one that failed
+        (json!({"batch": 3}), None),
+        (json!({"max_failures": 0}), Some(1)),
+    ] {
+        let world = world(Applications {
+            instances: lamp(),
+            ..Applications::default()
+        })
+        .await;
+        let nodes = world.agents(6, &Manner::default());
+        world.sim.add(&node_name(3), failing());
+        let mut spec = deploy(&nodes);
+        spec.limits.rollout = serde_json::from_value(options.clone()).unwrap();
+        spec.limits.concurrency = concurrency;
+        let job = world.run(spec).await;
+        let events = world.over(job).await;
+        assert_eq!(
+            kinds(&world, job).await,
+            AFTER_A_FAILED_DATABASE,
+            "{options}"
+        );
+        assert_eq!(world.sim.executions().len(), 1, "{options}");
+        let halted = events.iter().find(|event| event.kind == "rollout_halted");
+        let details: Value = serde_json::from_str(&halted.unwrap().details).unwrap();
+        assert_eq!(
+            details["detail"]["nodes_not_started"]
+                .as_u64()
+                .or(details["nodes_not_started"].as_u64()),
+            Some(2)
+        );
+    }
+}
+
+#[tokio::test]
+async fn one_slot_is_enough_for_any_order() {
+    let world = world(Applications {
+        instances: lamp(),
+        ..Applications::default()
+    })
+    .await;
+    let nodes = world.agents(6, &Manner::default());
+    let mut spec = deploy(&nodes);
+    spec.limits.concurrency = Some(1);
+    let job = world.run(spec).await;
+    world.over(job).await;
+    assert_eq!(world.state(job).await, "finished");
+    assert_eq!(world.sim.most_running(), 1);
+}
+
+#[tokio::test]
+async fn a_node_that_others_wait_for_applies_no_earlier_catalog() {
+    let world = world(Applications {
+        instances: lamp(),
+        ..Applications::default()
+    })
+    .await;
+    let nodes = world.agents(6, &Manner::default());
+    let job = world.run(deploy(&nodes)).await;
+    world.over(job).await;
+    for asked in world.sim.seen_puppet() {
+        let flags = asked["flags"].as_array().unwrap();
+        assert!(flags.contains(&json!("--no-usecacheonfailure")), "{asked}");
+    }
+    let mut spec = deploy(&nodes);
+    let JobWork::Puppet(run) = &mut spec.work else {
+        panic!("a Puppet run")
+    };
+    run.flags.usecacheonfailure = Some(true);
+    let refused = world.jobs().run(spec.clone()).await;
+    assert!(matches!(refused, Err(RunJobError::Flag(_))), "{refused:?}");
+    spec.scope = NodeScope::Nodes(nodes[4..].to_vec());
+    let unordered = world.run(spec).await;
+    world.over(unordered).await;
+    assert_eq!(world.state(unordered).await, "finished");
 }
 
 #[tokio::test]
@@ -448,5 +550,10 @@ async fn a_failure_that_was_the_last_commit_skips_the_consumers_after_the_restar
             false => "skipped",
         };
         assert_eq!(run.state, expected, "{}", run.certname);
+        let result: Value = serde_json::from_str(&run.result.unwrap()).unwrap();
+        if expected == "skipped" {
+            let details = &result["_error"]["details"];
+            assert_eq!(details["failed"], node_name(3).as_str(), "{}", run.certname);
+        }
     }
 }

@@ -79,6 +79,7 @@ fn sample(route: &Route) -> (&'static str, String) {
             json!({"plan_job": "<asking_plan>", "step": "1", "answer": "yes"})
         }
         "command_ping" | "inventory_query" | "selected_nodes" => json!({"nodes": ["a"]}),
+        "run_order" => json!({"scope": {"nodes": ["a"]}}),
         "auth_token" => json!({"login": "admin", "password": "<password>"}),
         "tokens_revoke" => json!({"revoke_tokens": ["<spare>"]}),
         _ => json!(null),

@@ -211,6 +211,12 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             none.clone(),
         ),
         (
+            "run_order",
+            "POST",
+            "/environments/production/run_order",
+            json!({"scope": {"nodes": ["a", "nobody"]}}),
+        ),
+        (
             "usage",
             "GET",
             "/usage?start_date=2001-02-28&end_date=2001-03-01",

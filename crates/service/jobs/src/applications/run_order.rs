@@ -32,7 +32,7 @@ struct OrderedRun {
     is_over: bool,
 }
 
-/// Why a run cannot start after a restart.
+/// The nodes because of which a run cannot start after a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BlockingNodes {
     /// The node that it waits for.

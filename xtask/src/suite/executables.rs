@@ -33,7 +33,9 @@ impl TestExecutable {
     }
 }
 
-/// Builds all test programs, without those of the excluded crates.
+/// Builds all test programs, without those of the excluded crates, and the programs and examples of the workspace. No
+/// other command builds the programs: the tests switch on more features of some libraries, so all crates above these
+/// would be built twice.
 pub(super) fn build(excluded: &[&str]) -> Result<Vec<TestExecutable>> {
     let mut arguments = vec![
         "test",

@@ -19,8 +19,6 @@ const CLIPPY: &[&str] = &[
     "warnings",
 ];
 
-const BUILD_PROGRAMS: &[&str] = &["build", "--workspace", "--bins", "--locked"];
-
 /// Number of power cuts for each of the four workloads of `--full`: 104 in all. A cut under SQLite,
 /// the code store or the spool takes about a second, one under PostgreSQL about nine on a busy
 /// machine (its recovery and its start), so all together take some six minutes.
@@ -63,15 +61,11 @@ fn all(options: &Options, steps: &mut Steps) -> Result<()> {
         })?;
         steps.run("clippy", || run::visible(&mut run::cargo(CLIPPY)))?;
     }
-    // The tests of bin/tutti also start the other program, so it must be built.
-    steps.run("build of the programs", || {
-        run::visible(&mut run::cargo(BUILD_PROGRAMS))
-    })?;
     let excluded: &[&str] = match options.full {
         true => &[],
         false => &["conformance", "oracles"],
     };
-    let executables = steps.run("build of the tests", || executables::build(excluded))?;
+    let executables = steps.run("build", || executables::build(excluded))?;
     let power_cuts = options.full.then_some(POWER_CUTS);
     steps.run("tests", || tests_run::run_all(executables, power_cuts))?;
     steps.run("tests in documentation", || {

@@ -49,8 +49,7 @@ fn bash_completes_the_program_and_each_of_its_links() {
 fn every_link_has_a_script_in_every_shell() {
     use clap::ValueEnum as _;
     for shell in Shell::value_variants() {
-        // It says that it is not there yet, and takes anything.
-        for name in link_names().into_iter().filter(|name| name != "puppet-app") {
+        for name in link_names() {
             let script = completions(*shell, Arguments::command(), Some(&name));
             assert!(script.contains(&name), "{shell} {name}");
             assert!(

@@ -3,19 +3,16 @@
 //! Puppet's default rules allow no client: the route is forbidden without a rule of an `auth.conf`.
 
 use agent_catalogs::{BlockCatalogRequest, BlockProgram, BlockProgramError, BlockVariables};
-use axum::Json;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use environments::EnvironmentName;
-use error_causes::chain;
 use pcp::Certname;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::AgentServerState;
-use super::catalog::catalog_failure;
 use super::service_answer::{
-    CapturedLevel, ServiceCatalogAnswer, ValuesDocument, check_ids, invalid_input,
+    CapturedLevel, ValuesDocument, catalog_answer, check_ids, invalid_input,
 };
 use crate::defaults::CATALOG_BODY_BYTES;
 use crate::failure::PuppetApiFailure;
@@ -101,15 +98,7 @@ pub(super) async fn post(
     let request = request.map_err(PuppetApiFailure::into_text)?;
     let certname = request.certname.clone();
     let compiled = Box::pin(server.agents.catalogs.block_catalog(request)).await;
-    let compiled = compiled.map_err(|error| {
-        let cause = chain(&error);
-        tracing::warn!(service, %certname, error = cause, "a service gets no catalog of a block");
-        catalog_failure(error).into_text()
-    })?;
-    let milliseconds = compiled.took.as_millis();
-    let environment = compiled.environment.as_str();
-    tracing::info!(service, %certname, environment, milliseconds, "block compiled for a service");
-    Ok(Json(ServiceCatalogAnswer::new(compiled, captured)).into_response())
+    catalog_answer(compiled, captured, (&service, &certname), "block")
 }
 
 impl CheckedQuestion {

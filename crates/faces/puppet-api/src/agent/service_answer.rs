@@ -1,14 +1,19 @@
-//! Parts of the questions and answers of services that request catalogs: [`ServiceCatalogAnswer`].
+//! Parts of the questions of services that request catalogs, and the answer to them: [`catalog_answer`].
 
 use std::fmt;
 
-use agent_catalogs::ServiceCatalog;
+use agent_catalogs::{AgentCatalogError, ServiceCatalog};
+use axum::Json;
+use axum::response::{IntoResponse as _, Response};
 use compiler::CompileLog;
+use error_causes::chain;
 use evaluator::LogLevel;
 use jiff::Timestamp;
+use pcp::Certname;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::catalog::catalog_failure;
 use crate::defaults::ID_BYTES_MAX;
 use crate::failure::PuppetApiFailure;
 
@@ -33,7 +38,7 @@ pub(super) enum CapturedLevel {
 }
 
 #[derive(Serialize)]
-pub(super) struct ServiceCatalogAnswer {
+struct ServiceCatalogAnswer {
     catalog: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     logs: Option<Vec<LogDocument>>,
@@ -52,7 +57,7 @@ struct LogDocument {
 }
 
 impl ServiceCatalogAnswer {
-    pub(super) fn new(compiled: ServiceCatalog, captured: Option<CapturedLevel>) -> Self {
+    fn new(compiled: ServiceCatalog, captured: Option<CapturedLevel>) -> Self {
         let time = Timestamp::now().to_string();
         let logs = captured.map(|level| {
             let logs = compiled.logs.iter();
@@ -108,6 +113,25 @@ fn urgency(level: LogLevel) -> u8 {
         LogLevel::Err | LogLevel::Alert | LogLevel::Emerg | LogLevel::Crit => CapturedLevel::Err,
     };
     captured as u8
+}
+
+/// The answer with the catalog that a service gets, or the reason that it gets none; either is logged. `of` says what
+/// was compiled.
+pub(super) fn catalog_answer(
+    compiled: Result<ServiceCatalog, AgentCatalogError>,
+    captured: Option<CapturedLevel>,
+    (service, certname): (&str, &Certname),
+    of: &'static str,
+) -> Result<Response, PuppetApiFailure> {
+    let compiled = compiled.map_err(|error| {
+        let cause = chain(&error);
+        tracing::warn!(service, %certname, of, error = cause, "a service gets no catalog");
+        catalog_failure(error).into_text()
+    })?;
+    let milliseconds = compiled.took.as_millis();
+    let environment = compiled.environment.as_str();
+    tracing::info!(service, %certname, of, environment, milliseconds, "catalog compiled for a service");
+    Ok(Json(ServiceCatalogAnswer::new(compiled, captured)).into_response())
 }
 
 /// Refuses ids that are too long to be any.

@@ -3,18 +3,15 @@
 //! Puppet's default rules allow no client: the route is forbidden without a rule of an `auth.conf`.
 
 use agent_catalogs::ServiceCatalogRequest;
-use axum::Json;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use environments::EnvironmentName;
-use error_causes::chain;
 use pcp::Certname;
 use serde::Deserialize;
 
 use super::AgentServerState;
-use super::catalog::catalog_failure;
 use super::service_answer::{
-    CapturedLevel, ServiceCatalogAnswer, ValuesDocument, check_ids, invalid_input,
+    CapturedLevel, ValuesDocument, catalog_answer, check_ids, invalid_input,
 };
 use crate::defaults::CATALOG_BODY_BYTES;
 use crate::failure::PuppetApiFailure;
@@ -77,15 +74,7 @@ pub(super) async fn post(
         .map_err(PuppetApiFailure::into_text)?;
     let (service, certname) = (request.service.clone(), request.certname.clone());
     let compiled = Box::pin(server.agents.catalogs.service_catalog(request)).await;
-    let compiled = compiled.map_err(|error| {
-        let cause = chain(&error);
-        tracing::warn!(service, %certname, error = cause, "a service gets no catalog");
-        catalog_failure(error).into_text()
-    })?;
-    let milliseconds = compiled.took.as_millis();
-    let environment = compiled.environment.as_str();
-    tracing::info!(service, %certname, environment, milliseconds, "catalog compiled for a service");
-    Ok(Json(ServiceCatalogAnswer::new(compiled, captured)).into_response())
+    catalog_answer(compiled, captured, (&service, &certname), "node")
 }
 
 impl CatalogQuestionV4 {

@@ -3,12 +3,9 @@
 //! `apply_trees.json` has the syntax trees that Puppet 7.23 makes of three blocks of one plan, whose text is in the
 //! trees.
 
-use std::fs;
-
-use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::site::{Client, Site, SiteOptions};
+use crate::site::{Client, Site};
 
 const TREES: &str = include_str!("apply_trees.json");
 
@@ -27,23 +24,11 @@ authorization: {
 "#;
 
 async fn site(auth_conf: Option<&str>) -> Site {
-    let site = Site::with(SiteOptions {
-        has_agents: true,
-        auth_conf: auth_conf.map(str::to_owned),
-        ..SiteOptions::default()
-    })
-    .await;
-    let manifests = site.module_file("../../manifests");
-    fs::create_dir_all(&manifests).unwrap();
-    fs::write(manifests.join("site.pp"), "notify { 'of the site': }\n").unwrap();
-    site
+    Site::for_services(auth_conf, "notify { 'of the site': }\n").await
 }
 
 async fn post(client: &Client, body: &Value) -> (u16, String) {
-    let request = client.request(Method::POST, "/puppet/v3/compile");
-    let request = request.header("content-type", "application/json");
-    let response = request.body(body.to_string()).send().await.unwrap();
-    (response.status().as_u16(), response.text().await.unwrap())
+    client.post_json("/puppet/v3/compile", body).await
 }
 
 fn tree(index: usize) -> Value {

@@ -1,11 +1,8 @@
 //! Catalogs for services: `POST /puppet/v4/catalog`.
 
-use std::fs;
-
-use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::site::{Client, Site, SiteOptions};
+use crate::site::{Client, Site};
 
 const V4: &str = "/puppet/v4/catalog";
 
@@ -25,25 +22,13 @@ authorization: {
 "#;
 
 async fn site(auth_conf: Option<&str>) -> Site {
-    let site = Site::with(SiteOptions {
-        has_agents: true,
-        auth_conf: auth_conf.map(str::to_owned),
-        ..SiteOptions::default()
-    })
-    .await;
-    let manifests = site.module_file("../../manifests");
-    fs::create_dir_all(&manifests).unwrap();
     let manifest = "node 'bad' { fail('no') }\nnode default {\n  notice('said')\n  warning('careful')\n  notify { \
                     \"${facts['os']} ${trusted['certname']}\": message => Sensitive('s') }\n}\n";
-    fs::write(manifests.join("site.pp"), manifest).unwrap();
-    site
+    Site::for_services(auth_conf, manifest).await
 }
 
 async fn post(client: &Client, path: &str, body: &Value) -> (u16, String) {
-    let request = client.request(Method::POST, path);
-    let request = request.header("content-type", "application/json");
-    let response = request.body(body.to_string()).send().await.unwrap();
-    (response.status().as_u16(), response.text().await.unwrap())
+    client.post_json(path, body).await
 }
 
 fn question() -> Value {

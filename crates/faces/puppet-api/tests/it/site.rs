@@ -1,5 +1,6 @@
 //! A server with a CA and an environment, and clients for it.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,6 +97,19 @@ impl Drop for Site {
 }
 
 impl Site {
+    /// A server of agents with these rules, whose environment has this site manifest.
+    pub(crate) async fn for_services(auth_conf: Option<&str>, manifest: &str) -> Self {
+        let site = Self::with(SiteOptions {
+            has_agents: true,
+            auth_conf: auth_conf.map(str::to_owned),
+            ..SiteOptions::default()
+        })
+        .await;
+        let manifests = site.module_file("../../manifests");
+        fs::create_dir_all(&manifests).unwrap();
+        fs::write(manifests.join("site.pp"), manifest).unwrap();
+        site
+    }
     pub(crate) async fn start() -> Self {
         Self::with_autosign(AutosignPolicy::Off).await
     }
@@ -342,6 +356,14 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.client.request(method, format!("{}{path}", self.base))
+    }
+
+    /// Posts JSON as services do.
+    pub(crate) async fn post_json(&self, path: &str, body: &serde_json::Value) -> (u16, String) {
+        let request = self.request(Method::POST, path);
+        let request = request.header("content-type", "application/json");
+        let (status, text) = read(request.body(body.to_string()).send().await.unwrap()).await;
+        (status.as_u16(), text)
     }
 
     pub(crate) async fn get(&self, path: &str) -> (StatusCode, String) {

@@ -291,3 +291,11 @@ pub const MAX_PUPPET_RESULT_BYTES: u64 = 32 * 1024 * 1024;
 /// Maximum number of file servers that a request may name; an orchestrator names one, and further
 /// ones could only be spares.
 pub const MAX_FILE_SERVERS: usize = 4;
+
+/// Requests of one run to be repeated that its result has. The module that makes them keeps as many on a node that
+/// repeats its runs itself.
+pub const REPORTED_RERUNS: usize = 64;
+
+/// The part of the file of these requests that is read, in bytes: many lines of some 250 bytes for each of them, as a
+/// resource that is notified again adds another one.
+pub const REPORTED_RERUNS_BYTES: u64 = 1 << 20;

@@ -21,8 +21,8 @@ pub use params::{
     ScriptParams, StatusParams, TaskParams,
 };
 pub use puppet::{
-    PuppetCause, PuppetErrorType, PuppetParams, PuppetResource, PuppetResourceStatus, PuppetResult,
-    ResourcesOmitted,
+    PuppetCause, PuppetErrorType, PuppetParams, PuppetRerun, PuppetResource, PuppetResourceStatus,
+    PuppetResult, REPORTED_RERUNS, ResourcesOmitted,
 };
 pub use result::{ActionResult, StatusResult, TransactionStatus};
 

@@ -18,9 +18,22 @@ pub struct PuppetParams {
     /// Id of the orchestrator's job; it is written into the run's report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// Environment variables; ignored, as in pxp-module-puppet.
+    /// Environment variables; ignored, as in pxp-module-puppet, except for [`REPORTED_RERUNS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<Value>,
+}
+
+/// The element of [`PuppetParams::env`] with which the orchestrator takes over the reruns that the run requests: they
+/// are in the result, and the node does not run Puppet again by itself. Agents that do not know it ignore it.
+pub const REPORTED_RERUNS: &str = "TUTTI_RERUNS=reported";
+
+/// A request of a run to be repeated, made by the module `common`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PuppetRerun {
+    /// Key of the request. Of requests with one key, the last one counts.
+    pub key: String,
+    /// Shortest pause before the rerun, in seconds.
+    pub delta_s: f64,
 }
 
 /// The outcome of a Puppet run.
@@ -91,6 +104,9 @@ pub struct PuppetResult {
     /// Extension: number of further resources that `resources` omits.
     #[serde(default, skip_serializing_if = "ResourcesOmitted::is_empty")]
     pub resources_omitted: ResourcesOmitted,
+    /// Extension: requests to repeat the run, if the orchestrator wanted to know them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reruns: Vec<PuppetRerun>,
     /// Extension: the first messages that Puppet logged as errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
@@ -215,6 +231,13 @@ pub struct ResourcesOmitted {
 /// The placeholder for a value that a result does not have.
 const UNKNOWN: &str = "unknown";
 
+impl PuppetParams {
+    /// True if the requests to repeat the run are to be in the result.
+    pub fn wants_reruns(&self) -> bool {
+        self.env.iter().any(|variable| variable == REPORTED_RERUNS)
+    }
+}
+
 impl PuppetResult {
     /// A result without any information about a run.
     pub fn unknown() -> Self {
@@ -243,6 +266,7 @@ impl PuppetResult {
             waited_ms: 0,
             resources: Vec::new(),
             resources_omitted: ResourcesOmitted::default(),
+            reruns: Vec::new(),
             errors: Vec::new(),
             cancelled: false,
             timed_out: false,

@@ -14,6 +14,7 @@ mod environment;
 mod flags;
 mod lock;
 mod report;
+mod reported_reruns;
 mod result;
 mod runner;
 mod runner_request;
@@ -41,12 +42,16 @@ pub(super) const MODULES: [&str; 2] = ["pxp-module-puppet", "puppet"];
 pub(crate) const RUNNER: &str = "--puppet";
 
 pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
-    let PuppetParams { flags, job, env: _ } = parse(params)?;
-    let flags = flags::check(&flags, job.as_deref()).map_err(RequestRefusal::Input)?;
+    let params: PuppetParams = parse(params)?;
+    let flags = flags::check(&params.flags, params.job.as_deref());
+    let input = PuppetInput {
+        flags: flags.map_err(RequestRefusal::Input)?,
+        reports_reruns: params.wants_reruns(),
+    };
     Ok(RequestPlan::Work(ActionPlan::Run(RunPlan {
         program: PlannedProgram::AgentExecutable,
         args: vec![RUNNER.to_owned()],
-        input: ProcessInput::Puppet(PuppetInput { flags }),
+        input: ProcessInput::Puppet(input),
         files: vec![],
         keep_files: false,
         result: ResultKind::Puppet,

@@ -18,7 +18,7 @@ use super::direct::{DirectRun, DirectStep};
 use super::lock::{self, WaitingFor};
 use super::runner_request::{FileChecks, PuppetModuleConfig, RunnerRequest};
 use super::settings::PuppetSettings;
-use super::{cause, environment, result, spawn};
+use super::{cause, environment, reported_reruns, result, spawn};
 use crate::defaults::{
     FULL_RUN_INTERVAL, LOCK_LOOK_INTERVAL, LOCK_WAIT, RUNNER_ORDER_BYTES, SCANNED_OUTPUT_BYTES,
 };
@@ -94,7 +94,10 @@ pub(super) fn perform(entry: &Path, order: &RunnerRequest, patience: Duration) -
     };
     let own = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let variables = environment::variables(own, &puppet);
+    let mut variables = environment::variables(own, &puppet);
+    if order.reports_reruns {
+        variables.push(reported_reruns::variable(entry));
+    }
     let settings = PuppetSettings::read_cached(&order.settings_file, &puppet);
     PuppetRunner {
         entry,
@@ -155,6 +158,9 @@ impl PuppetRunner<'_> {
             Err(hindrance) => self.fail_hindered(hindrance),
         };
         WaitingFor::clear(self.entry);
+        if self.order.reports_reruns {
+            result.reruns = reported_reruns::read(self.entry);
+        }
         result.waited_ms = u64::try_from(self.waited.as_millis()).unwrap_or(u64::MAX);
         result
     }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct PuppetInput {
     /// Arguments after `puppet agent`.
     pub(crate) flags: Vec<String>,
+    /// Requests to repeat the run are for the result.
+    pub(crate) reports_reruns: bool,
 }
 
 /// Order for one Puppet run.
@@ -20,6 +22,8 @@ pub(super) struct RunnerRequest {
     pub(super) config_file: Option<PathBuf>,
     /// Path of the file that stores Puppet's settings between runs.
     pub(super) settings_file: PathBuf,
+    /// Requests to repeat the run are for the result.
+    pub(super) reports_reruns: bool,
 }
 
 /// Name of the module's configuration file.
@@ -56,6 +60,7 @@ impl PuppetInput {
             config_file: config_directory.map(|dir| dir.join(CONFIG_FILE)),
             // A name that begins with a dot is never the name of a transaction.
             settings_file: spool.join(".puppet-settings.json"),
+            reports_reruns: self.reports_reruns,
         };
         serde_json::to_vec(&order).expect("an order holds only texts")
     }

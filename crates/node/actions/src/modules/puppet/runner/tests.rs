@@ -23,6 +23,7 @@ fn busy(dir: &Path, lock: &str) -> RunnerRequest {
     let config = serde_json::json!({ "puppet_bin": bin });
     std::fs::write(&config_file, config.to_string()).unwrap();
     RunnerRequest {
+        reports_reruns: false,
         flags: vec![],
         config_file: Some(config_file),
         settings_file: dir.join("settings"),

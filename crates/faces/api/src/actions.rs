@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::jobs::{FileContent, JobSpec, JobWork, NativeAction, TaskWork};
+use ::jobs::{FileContent, JobLimits, JobSpec, JobWork, NativeAction, TaskWork};
 use api_types::{ActionCommand, ActionType, ApiError, JobCreated, Object};
 use axum::Json;
 use axum::extract::State;
@@ -22,7 +22,7 @@ use crate::body::StrictBody;
 use crate::caller::ApiCaller;
 use crate::defaults::ACTION_FILE_BYTES;
 use crate::failure::ApiFailure;
-use crate::job_specs::{caller_job, create_job, environment_name, job_limits};
+use crate::job_specs::{caller_job, create_job, environment_name};
 use crate::scope::engine_scope;
 use crate::task_rights::{PermittedNodes, permitted_nodes};
 
@@ -33,7 +33,7 @@ pub(crate) async fn run(
     StrictBody(command): StrictBody<ActionCommand>,
 ) -> Result<(StatusCode, Json<JobCreated>), ApiFailure> {
     command.check()?;
-    let limits = job_limits(command.concurrency, command.timeout, command.rollout());
+    let limits = JobLimits::from_seconds(command.concurrency, command.timeout, command.rollout());
     let action = native(command.kind, &command.params)?;
     let mut params = command.params;
     if command.kind == ActionType::Upload {

@@ -1,10 +1,6 @@
 //! The common part of the commands that create jobs: from their texts to a [`JobSpec`], and the errors of
 //! jobs that are refused.
 
-use std::time::Duration;
-
-use api_types::defaults::TIMEOUT_SECONDS;
-use api_types::rollout::RolloutOptions;
 use api_types::{ApiError, kinds};
 use environments::{EnvironmentName, EnvironmentNameError, ParamProblem};
 use jobs::{JobLimits, JobSpec, JobWork, NodeScope, RunJobError};
@@ -34,30 +30,16 @@ pub(crate) fn caller_job(
     }
 }
 
-/// The limits of a command. A timeout of 0 means no limit, which the engine does not support: its
-/// maximum is used.
-pub(crate) fn job_limits(
-    concurrency: Option<u32>,
-    timeout: Option<u64>,
-    rollout: RolloutOptions,
-) -> JobLimits {
-    let seconds = timeout.map(|seconds| match seconds {
-        0 => TIMEOUT_SECONDS,
-        seconds => seconds,
-    });
-    JobLimits {
-        timeout: seconds.map(Duration::from_secs),
-        concurrency: concurrency.and_then(|nodes| usize::try_from(nodes).ok()),
-        rollout,
-    }
-}
-
 /// Parses the name of the environment whose code is run.
 pub(crate) fn environment_name(text: &str) -> Result<EnvironmentName, ApiError> {
-    text.parse().map_err(|error: EnvironmentNameError| {
-        let what = format!("`{text}` is not an environment's name: {error}");
-        ApiError::invalid("environment", what)
-    })
+    text.parse()
+        .map_err(|error| invalid_environment_name(text, &error))
+}
+
+/// The refusal of a text that is not the name of an environment.
+pub(crate) fn invalid_environment_name(text: &str, error: &EnvironmentNameError) -> ApiError {
+    let what = format!("`{text}` is not an environment's name: {error}");
+    ApiError::invalid("environment", what)
 }
 
 /// Creates the job.

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use code_deployments::service::{CodeUser, EnvironmentHold};
 use code_store::versioned_code::VersionCodeId;
 use environments::EnvironmentName;
-use jobs::{CatalogCode, JobSpec, JobWork, PuppetEnvironment, PuppetFlags, PuppetWork};
+use jobs::{CatalogCode, JobLimits, JobSpec, JobWork, PuppetWork};
 use pxp::action::CodeId;
 use rbac::RequestedPermission;
 use store::JobNumber;
@@ -18,7 +18,7 @@ use crate::body::StrictBody;
 use crate::caller::ApiCaller;
 use crate::code_manager;
 use crate::failure::ApiFailure;
-use crate::job_specs::{self, caller_job, environment_name, job_limits};
+use crate::job_specs::{self, caller_job, invalid_environment_name};
 use crate::scope::engine_scope;
 
 pub(crate) async fn run(
@@ -69,7 +69,7 @@ pub(crate) async fn create_job(
 }
 
 /// Sets the version that the job names. With `lock`, keeps the environment's live version in place for it.
-async fn choose_code(
+pub(crate) async fn choose_code(
     api: &SharedApiContext,
     spec: &mut JobSpec,
     code: RequestedCode,
@@ -129,41 +129,21 @@ pub(crate) fn request(
     caller: &ApiCaller,
     command: DeployCommand,
 ) -> Result<JobSpec, ApiFailure> {
-    let limits = job_limits(command.concurrency, command.timeout, command.rollout());
+    let limits = JobLimits::from_seconds(command.concurrency, command.timeout, command.rollout());
+    let run = puppet_work(&command)?;
     let scope = command
         .scope
         .map_or(Ok(ScopeKind::WholeEnvironment), |scope| scope.into_kind())?;
     let scope = engine_scope(api, caller, scope)?;
-    let environment = match command.environment.as_str() {
-        "" => None,
-        name => Some(PuppetEnvironment {
-            name: environment_name(name)?,
-            is_enforced: command.enforce_environment,
-        }),
-    };
-    let run = PuppetWork {
-        environment,
-        flags: PuppetFlags {
-            noop: command.noop,
-            no_noop: command.no_noop,
-            debug: command.debug,
-            trace: command.trace,
-            evaltrace: command.evaltrace,
-            use_cached_catalog: command.use_cached_catalog.then_some(true),
-            usecacheonfailure: command.usecacheonfailure,
-            filetimeout: command.filetimeout,
-            http_connect_timeout: command.http_connect_timeout,
-            http_keepalive_timeout: command.http_keepalive_timeout,
-            http_read_timeout: command.http_read_timeout,
-            ordering: command.ordering,
-            tags: command.tags,
-            skip_tags: command.skip_tags,
-        },
-        code: CatalogCode::Latest,
-    };
     Ok(JobSpec {
         description: command.description,
         userdata: command.userdata,
         ..caller_job(caller, JobWork::Puppet(run), scope, limits)
     })
+}
+
+/// The runs that a command requests.
+pub(crate) fn puppet_work(command: &DeployCommand) -> Result<PuppetWork, ApiError> {
+    PuppetWork::from_command(command)
+        .map_err(|error| invalid_environment_name(&command.environment, &error))
 }

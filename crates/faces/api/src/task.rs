@@ -4,7 +4,7 @@ use api_types::{ApiError, JobCreated, TaskCommand};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use jobs::{JobSpec, JobWork, TaskWork};
+use jobs::{JobLimits, JobSpec, JobWork, TaskWork};
 use pxp::task::TaskName;
 
 use crate::SharedApiContext;
@@ -13,7 +13,7 @@ use crate::body::StrictBody;
 use crate::caller::ApiCaller;
 use crate::connections::add_ssh_targets;
 use crate::failure::ApiFailure;
-use crate::job_specs::{caller_job, create_job, environment_name, job_limits};
+use crate::job_specs::{caller_job, create_job, environment_name};
 use crate::scope::engine_scope;
 use crate::task_rights::{PermittedNodes, permitted_nodes};
 
@@ -48,7 +48,7 @@ pub(crate) async fn prepare_task(
         .task
         .parse()
         .map_err(|error| ApiError::invalid("task", error))?;
-    let limits = job_limits(command.concurrency, command.timeout, command.rollout());
+    let limits = JobLimits::from_seconds(command.concurrency, command.timeout, command.rollout());
     let scope = engine_scope(api, caller, command.scope.into_kind()?)?;
     let mut task = TaskWork {
         params: command.params,

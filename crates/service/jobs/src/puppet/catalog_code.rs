@@ -16,7 +16,8 @@ const LOCK: &str = "lock";
 const PINNED: &str = "pinned";
 
 /// Code version that the catalogs of a job are compiled from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CatalogCode {
     /// Each catalog is compiled from the version that is live when its node asks for it.
     #[default]

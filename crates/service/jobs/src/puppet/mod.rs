@@ -6,6 +6,7 @@
 
 pub(crate) mod agent_result;
 mod catalog_code;
+mod command;
 mod flags;
 mod outcome;
 mod prepare;

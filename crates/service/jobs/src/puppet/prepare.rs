@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use environments::EnvironmentName;
 use pcp::Certname;
-use pxp::action;
+use pxp::action::{self, REPORTED_RERUNS};
 use serde_json::{Value, json};
 
 use super::version::is_too_old;
@@ -59,7 +59,11 @@ impl JobPreparer {
         let enforced = enforced.map(|environment| environment.name.as_str());
         let mut targets = self.enforce_environment(nodes, enforced).await?;
         self.refuse_old_puppets(&mut targets).await;
-        let params = json!({"env": [], "flags": words, "job": ""});
+        let variables: &[&str] = match run.reports_reruns {
+            true => &[REPORTED_RERUNS],
+            false => &[],
+        };
+        let params = json!({"env": variables, "flags": words, "job": ""});
         let action = JobAction::new(MODULE, ACTION, action::encode(&params));
         Ok(PreparedWork {
             targets,

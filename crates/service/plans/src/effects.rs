@@ -29,6 +29,8 @@ pub struct PlanActor {
     pub plan_job: i64,
     /// The name of the plan.
     pub plan: String,
+    /// True if the program is the server's own, and not the code of an environment.
+    pub is_built_in: bool,
     /// The environment of the plan.
     pub environment: String,
     /// Code version that the plan is pinned to; `None` for the version that is live at each moment.

@@ -125,6 +125,9 @@ fn result(job: &JobRow, run: RunRow, secret: Option<ReturnedSecret>) -> Value {
     let value = run.result.as_deref().map(serde_json::from_str);
     let mut value = value.and_then(Result::ok).unwrap_or(Value::Null);
     let mut ok = run.state == "finished";
+    if !ok && let Some(error) = puppet_run_error(&run, &value) {
+        value["_error"] = error;
+    }
     match (secret, &mut value) {
         (Some(ReturnedSecret::Open(secret)), Value::Object(value)) => {
             value.insert(SENSITIVE.to_owned(), secret);
@@ -145,6 +148,19 @@ fn result(job: &JobRow, run: RunRow, secret: Option<ReturnedSecret>) -> Value {
     })
 }
 
+/// The error of a run of Puppet that left a report and failed; such a result has none of its own.
+fn puppet_run_error(run: &RunRow, value: &Value) -> Option<Value> {
+    if !value.is_object()
+        || value.get("_error").is_some()
+        || value.get("transaction_uuid").is_none()
+    {
+        return None;
+    }
+    let details: Option<Value> = serde_json::from_str(run.details.as_deref()?).ok();
+    let msg = details?.get("message")?.as_str()?.to_owned();
+    Some(json!({"kind": PUPPET_RUN_FAILED, "msg": msg, "details": {}}))
+}
+
 fn unreadable_secret_result(job: &JobRow, certname: &str) -> Value {
     let number = job.number;
     let msg = format!(
@@ -161,6 +177,9 @@ fn job_not_started(error: RunJobError) -> JobStartError {
         error => JobStartError::Refused(task_refusal_error(&error)),
     }
 }
+
+/// The error kind of a run of Puppet that failed.
+const PUPPET_RUN_FAILED: &str = "tutti/puppet-run-failed";
 
 /// The issue code of parameters that do not fit a task.
 pub const WRONG_PARAMETERS: &str = "TYPE_MISMATCH";

@@ -52,6 +52,10 @@ pub struct PlanLaunch {
     /// `node_groups`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replaced_functions: BTreeMap<String, String>,
+    /// Input of a program of the server itself, in whose place `plan` is only the shown name; `None` for the code of an
+    /// environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub built_in: Option<Value>,
     /// True if no user can answer: prompts take their defaults, and fail without one.
     #[serde(default)]
     pub is_unattended: bool,

@@ -119,6 +119,7 @@ async fn load(
     let actor = PlanActor {
         plan_job: plan,
         plan: launch.plan.clone(),
+        is_built_in: launch.built_in.is_some(),
         environment: launch.environment.clone(),
         code_id: launch.code_id.clone(),
         owner: launch.owner.clone(),

@@ -92,3 +92,7 @@ pub const BLOCK_VALUE_BYTES: usize = 32;
 /// Levels of a variable's value: JSON has at most 128, and a reference may lead to further ones. Values of 512 are
 /// allowed elsewhere.
 pub const BLOCK_VALUES_DEPTH_MAX: usize = 256;
+
+/// Nodes whose imported data are compared at a time. A comparison waits for a database more than it computes, and the
+/// engine bounds the threads that it takes.
+pub const IMPORT_CHECKS: usize = 8;

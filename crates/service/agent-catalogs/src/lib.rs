@@ -21,6 +21,7 @@ mod facts_policy;
 mod fingerprint;
 mod history;
 mod ignored_names;
+mod imported_data;
 mod interned;
 mod kept_catalogs;
 mod metadata_document;

@@ -245,6 +245,7 @@ impl ServerEngines {
             classifier: &classifier,
             fabric: &fabric,
             catalogs: &catalogs,
+            agent_catalogs: &agent_catalogs,
         };
         let plans = Box::pin(crate::plans::start(config, reach)).await?;
         let webhooks = crate::webhooks::start(config, store.clone()).await?;

@@ -4,13 +4,16 @@ mod apply_compiler;
 mod nodes;
 mod owner;
 mod owner_rights;
+mod programs;
 
 use ::catalogs::Catalogs;
 use std::sync::Arc;
 
 use ::plans::{JobPlanEffects, Plans, PlansConfig};
+use agent_catalogs::AgentCatalogs;
 use anyhow::{Context as _, Result};
 use classifier::Classifier;
+use convergence::ImportedData;
 use environments::{BlobStore, CodeReader};
 use evaluator::defaults::SHARED_BYTES_MAX;
 use evaluator::{ParseCache, SharedBytes};
@@ -25,6 +28,7 @@ use store::Store;
 use self::apply_compiler::PlanCatalogs;
 use self::nodes::PlanNodes;
 use self::owner_rights::OwnerRestrictedJobs;
+use self::programs::{CatalogImports, ServerPlans};
 use crate::config::Config;
 
 /// Parts of the server that plans use.
@@ -38,6 +42,7 @@ pub(crate) struct PlanDependencies<'a> {
     pub(crate) classifier: &'a Classifier,
     pub(crate) fabric: &'a Fabric,
     pub(crate) catalogs: &'a Catalogs,
+    pub(crate) agent_catalogs: &'a AgentCatalogs,
 }
 
 /// Starts the engine, and resumes unfinished plans.
@@ -48,7 +53,9 @@ pub(crate) async fn start(config: &Config, reach: PlanDependencies<'_>) -> Resul
         access: reach.access.clone(),
         effects: JobPlanEffects::new(reach.jobs.clone(), reach.store.clone()),
     };
-    let programs = PuppetPlans::new(PlanServices {
+    let imported_data: Arc<dyn ImportedData> =
+        Arc::new(CatalogImports(reach.agent_catalogs.clone()));
+    let puppet_plans = PuppetPlans::new(PlanServices {
         code: Arc::clone(reach.code),
         blobs: reach.blobs.clone(),
         nodes: Arc::new(PlanNodes {
@@ -58,12 +65,17 @@ pub(crate) async fn start(config: &Config, reach: PlanDependencies<'_>) -> Resul
             fleet: FleetResolver::new(reach.inventory.clone(), reach.classifier.clone()),
             fabric: reach.fabric.clone(),
         }),
+        imported_data: Arc::clone(&imported_data),
         apply_compiler: Arc::new(PlanCatalogs(reach.catalogs.clone())),
         parsed: ParseCache::new(),
         shared_bytes: Arc::new(SharedBytes::new(SHARED_BYTES_MAX)),
         data: Arc::default(),
         hiera_config: Some(config.code.hiera_config()),
     });
+    let programs = ServerPlans {
+        puppet_plans,
+        imported_data,
+    };
     let plans = Plans::start(
         PlansConfig::default(),
         reach.store.clone(),

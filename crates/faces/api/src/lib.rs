@@ -17,6 +17,7 @@ mod classifier;
 mod code;
 mod code_manager;
 mod connections;
+mod converge;
 mod credentials;
 pub mod defaults;
 mod doctor;
@@ -97,6 +98,7 @@ pub fn router(state: ApiState) -> Router {
         .mount(&routes::COMMAND_TASK, task::run)
         .mount(&routes::COMMAND_ACTION, actions::run)
         .mount(&routes::COMMAND_DEPLOY, puppet_runs::run)
+        .mount(&routes::COMMAND_CONVERGE, converge::run)
         .mount(&routes::COMMAND_STOP, stop::stop)
         .mount(&routes::COMMAND_PING, ping::ping)
         .mount(&routes::COMMAND_PLAN_RUN, plans::run::run)

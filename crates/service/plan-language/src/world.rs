@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use compiler::CompileRequest;
+use convergence::ImportedData;
 use environments::{BlobStore, CodeReader};
 use evaluator::{ParseCache, SharedBytes};
 use serde_json::Value as Json;
@@ -20,6 +21,8 @@ pub struct PlanServices {
     /// Contents of files that plans have read, by hash.
     pub blobs: BlobStore,
     pub nodes: Arc<dyn NodeQueries>,
+    /// Data of other nodes in catalogs, which repeated runs of Puppet compare.
+    pub imported_data: Arc<dyn ImportedData>,
     /// Compiles the catalogs of `apply` blocks, in a queue that all plans share.
     pub apply_compiler: Arc<dyn ApplyCompiler>,
     /// Code files, parsed once for all plans.

@@ -96,3 +96,9 @@ pub const REPORTS_SHOWN: u64 = 50;
 
 /// Largest number of reports of runs in one list: 1 KB each, so 5 MB.
 pub const REPORTS_MAX: u64 = 5_000;
+
+/// The most waves of repeated Puppet runs: at a minute each, more than an hour and a half.
+pub const CONVERGENCE_WAVES: u32 = 100;
+
+/// Longest pause between two waves, in seconds: a day.
+pub const CONVERGENCE_PAUSE_SECONDS: u64 = 86_400;

@@ -18,6 +18,7 @@ pub mod classifier;
 pub mod code;
 pub mod code_manager;
 pub mod connections;
+pub mod converge;
 pub mod decimal;
 pub mod defaults;
 pub mod deploy;
@@ -86,6 +87,7 @@ pub use connections::{
     ConnectionCreated, ConnectionItem, ConnectionList, ConnectionsQuery, CreateConnection,
     DeleteConnection,
 };
+pub use converge::{ConvergeCommand, ConvergenceLimits};
 pub use deploy::{DeployCommand, RunCode};
 pub use doctor::{
     AgentVersions, CodeObstacle, ConnectedBroker, PuppetDbQueue, ServerDiagnosis, ServiceFault,

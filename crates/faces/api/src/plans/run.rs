@@ -36,7 +36,9 @@ use crate::scope::engine_scope;
 pub(super) const LOCK: &str = "lock";
 
 /// The number of the plan job, and its location.
-type PlanStartedReply = Result<(StatusCode, [(HeaderName, String); 1], Json<PlanName>), ApiFailure>;
+/// The number of a started plan job, and its address.
+pub(crate) type PlanStartedReply =
+    Result<(StatusCode, [(HeaderName, String); 1], Json<PlanName>), ApiFailure>;
 
 pub(crate) async fn run(
     State(api): State<SharedApiContext>,
@@ -317,7 +319,7 @@ fn with_parameter_name(name: &str, ApiFailure(mut refused): ApiFailure) -> ApiFa
     ApiFailure(refused.with("path", json!(place)))
 }
 
-fn plan_start_error(error: PlanError) -> ApiFailure {
+pub(crate) fn plan_start_error(error: PlanError) -> ApiFailure {
     match &error {
         PlanError::Store(StoreError::OutcomeUnknown(_)) => {
             let msg = "the database was lost while the plan was being written down, so it is unknown whether \

@@ -20,7 +20,7 @@ use crate::body::StrictBody;
 use crate::caller::ApiCaller;
 use crate::code_manager;
 use crate::failure::ApiFailure;
-use crate::stop;
+use crate::{puppet_runs, stop};
 
 /// Stops a plan of this server, or the record of one that Bolt runs.
 pub(crate) async fn stop(
@@ -122,7 +122,10 @@ async fn may_run(
 ) -> Result<(), ApiFailure> {
     let row = api.store.plan_job(number).await?;
     let row = row.ok_or_else(|| plan_command_error(PlanError::Unknown(number)))?;
-    super::demand(api, caller, &row.plan, &row.environment)
+    match row.plan == convergence::PLAN_NAME {
+        true => puppet_runs::may_run(api, caller),
+        false => super::demand(api, caller, &row.plan, &row.environment),
+    }
 }
 
 fn parse_step(place: &str, text: &str) -> Result<StepId, ApiError> {

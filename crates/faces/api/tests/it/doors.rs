@@ -63,6 +63,9 @@ fn sample(route: &Route) -> (&'static str, String) {
             json!({"type": "command", "params": {"command": "true"}, "scope": {"nodes": ["a"]}})
         }
         "command_deploy" => json!({"environment": "production", "scope": {"nodes": ["a"]}}),
+        "command_converge" => {
+            json!({"deploy": {"environment": "production", "scope": {"nodes": ["a"]}}})
+        }
         "command_stop" => json!({"job": "1"}),
         "command_plan_start" => json!({"plan_name": "app::deploy"}),
         "command_plan_task" => {
@@ -93,6 +96,7 @@ fn sample(route: &Route) -> (&'static str, String) {
         "command_task" => "/orchestrator/v1/command/task",
         "command_action" => "/orchestrator/v1/command/action",
         "command_deploy" => "/orchestrator/v1/command/deploy",
+        "command_converge" => "/orchestrator/v1/command/converge",
         "command_stop" => "/orchestrator/v1/command/stop",
         "command_ping" => "/orchestrator/v1/command/ping",
         "command_plan_start" => "/orchestrator/v1/command/plan_start",

@@ -20,6 +20,7 @@ mod clients;
 mod code_manager;
 mod code_webhooks;
 mod connections;
+mod converge;
 mod decisions;
 mod deploys;
 mod directories;

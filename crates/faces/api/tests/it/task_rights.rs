@@ -207,6 +207,8 @@ async fn a_task_target_is_for_the_environment_of_each_node() {
     assert_eq!(refused.status, StatusCode::FORBIDDEN, "{}", refused.text());
 }
 
+const CONVERGE: &str = "/orchestrator/v1/command/converge";
+
 #[tokio::test]
 async fn queries_groups_and_puppet_runs_need_their_own_rights() {
     let world = as_somebody(|_| json!([right("tasks", "run", "test")])).await;
@@ -220,6 +222,9 @@ async fn queries_groups_and_puppet_runs_need_their_own_rights() {
     let deploy = post(&world, "/orchestrator/v1/command/deploy", &body).await;
     assert_eq!(deploy.status, StatusCode::FORBIDDEN);
     assert_eq!(deploy.kind(), "puppetlabs.orchestrator/not-permitted");
+    let converge = post(&world, CONVERGE, &json!({"deploy": body})).await;
+    assert_eq!(converge.status, StatusCode::FORBIDDEN);
+    assert_eq!(converge.kind(), "puppetlabs.orchestrator/not-permitted");
 
     let world = as_somebody(|_| {
         json!([
@@ -233,5 +238,8 @@ async fn queries_groups_and_puppet_runs_need_their_own_rights() {
         let body = json!({"environment": "production", "scope": scope});
         let deploy = post(&world, "/orchestrator/v1/command/deploy", &body).await;
         assert_eq!(deploy.status, StatusCode::ACCEPTED, "{}", deploy.text());
+        // and no right to run plans
+        let converge = post(&world, CONVERGE, &json!({"deploy": body})).await;
+        assert_eq!(converge.status, StatusCode::ACCEPTED, "{}", converge.text());
     }
 }

@@ -153,14 +153,41 @@ impl PlanAction<'_> {
                 &outcome.value,
             ));
         };
-        let by_name: HashMap<&str, &Json> = results
+        let results = NodeResults {
+            action: self.name,
+            object: self.object,
+            results: results.iter().collect(),
+        };
+        Ok(results.to_set(place, targets, self.convert))
+    }
+}
+
+/// Results of an action as the job engine gives them, with the `target` of each.
+pub(crate) struct NodeResults<'a> {
+    /// The `action` of the results.
+    pub(crate) action: &'static str,
+    /// The `object` of the results.
+    pub(crate) object: &'a str,
+    pub(crate) results: Vec<&'a Json>,
+}
+
+impl NodeResults<'_> {
+    /// The results of these targets in their order, with converted values.
+    pub(crate) fn to_set(
+        &self,
+        place: &SourceLocation,
+        targets: Vec<PlanTarget>,
+        convert: &dyn Fn(&PlanTarget, Json) -> Json,
+    ) -> ResultSet {
+        let by_name: HashMap<&str, &Json> = self
+            .results
             .iter()
-            .filter_map(|told| Some((told["target"].as_str()?, told)))
+            .filter_map(|told| Some((told["target"].as_str()?, *told)))
             .collect();
         let result = |target: PlanTarget| {
             let told = by_name.get(target.certname()).copied();
             let mut told = told.cloned().unwrap_or(Json::Null);
-            let value = (self.convert)(&target, told["value"].take());
+            let value = convert(&target, told["value"].take());
             if told.is_null() {
                 told = json!({});
             }
@@ -169,9 +196,9 @@ impl PlanAction<'_> {
             }
             told["value"] = value;
             complete_error(&mut told["value"], self.object, place);
-            TaskResult::from_json(target, self.name, Some(self.object), &told)
+            TaskResult::from_json(target, self.action, Some(self.object), &told)
         };
-        Ok(ResultSet::new(targets.into_iter().map(result)))
+        ResultSet::new(targets.into_iter().map(result))
     }
 }
 

@@ -21,6 +21,7 @@ mod parallel;
 mod plan;
 mod plan_function;
 mod prompts;
+mod puppet_run;
 mod puppetdb;
 mod resources;
 mod target_state;
@@ -60,6 +61,7 @@ const FAMILIES: &[PlanFunctionGroup] = &[
     control::FUNCTIONS,
     files::FUNCTIONS,
     plan::FUNCTIONS,
+    puppet_run::FUNCTIONS,
     puppetdb::FUNCTIONS,
     resources::FUNCTIONS,
     target_state::FUNCTIONS,

@@ -15,6 +15,7 @@ mod mistakes;
 mod nodes;
 mod objects;
 mod preview;
+mod puppet_runs;
 mod results;
 mod rollouts;
 mod shell;

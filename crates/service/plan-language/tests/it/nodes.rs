@@ -30,7 +30,9 @@ struct Inner {
     ran: Mutex<HashMap<String, String>>,
     /// The actions other than tasks that were requested, with their parameters.
     asked: Mutex<Vec<(String, Value)>>,
-    /// Tasks whose name ends in `hold` wait until this is true.
+    /// Number of runs of Puppet by node.
+    puppet_runs: Mutex<HashMap<String, u32>>,
+    /// Tasks whose name ends in `hold`, and runs of Puppet with that tag, wait until this is true.
     go: watch::Sender<bool>,
     /// Tasks whose name ends in `moody` fail while this is true.
     is_broken: watch::Sender<bool>,
@@ -48,6 +50,7 @@ impl Nodes {
             port: Mutex::default(),
             ran: Mutex::default(),
             asked: Mutex::default(),
+            puppet_runs: Mutex::default(),
             go: watch::Sender::new(false),
             is_broken: watch::Sender::new(true),
             is_silent: AtomicBool::new(false),
@@ -142,9 +145,20 @@ impl Nodes {
         )
         .await;
         assert!(first, "{certname} was asked twice for {task}");
-        if task.ends_with("hold") {
+        let is_puppet = request.module == "pxp-module-puppet";
+        let flags = params["flags"].as_array().cloned().unwrap_or_default();
+        if task.ends_with("hold") || (is_puppet && flags.contains(&json!("hold"))) {
             let mut go = self.0.go.subscribe();
             go.wait_for(|go| *go).await.unwrap();
+        }
+        if is_puppet {
+            let results = action::encode(&self.run_puppet(&certname, &params));
+            let response = PxpResponse {
+                transaction_id,
+                results,
+            };
+            let body = PxpMessageBody::NonBlockingResponse(response);
+            return self.say(&certname, body).await;
         }
         let is_broken = *self.0.is_broken.borrow();
         let mut result = match (self.0.shell.get(), is_task) {
@@ -163,6 +177,42 @@ impl Nodes {
         };
         self.say(&certname, PxpMessageBody::NonBlockingResponse(response))
             .await;
+    }
+
+    /// The number of runs of Puppet on this node.
+    pub(crate) fn puppet_runs(&self, certname: &str) -> u32 {
+        let runs = self.0.puppet_runs.lock().unwrap();
+        runs.get(certname).copied().unwrap_or_default()
+    }
+
+    /// A run of Puppet: `b` needs three, `c` changes the same in each and always requests another one, all others change
+    /// nothing.
+    fn run_puppet(&self, certname: &Certname, params: &Value) -> Value {
+        let number = {
+            let mut runs = self.0.puppet_runs.lock().unwrap();
+            let runs = runs.entry(certname.to_string()).or_default();
+            *runs += 1;
+            *runs
+        };
+        let change = match (certname.as_str(), number) {
+            ("b", 1 | 2) => Some(format!("step {number}")),
+            ("c", _) => Some("again".to_owned()),
+            _ => None,
+        };
+        let is_reported = params["env"] == json!([action::REPORTED_RERUNS]);
+        let mut result = json!({
+            "kind": "apply", "time": "2026-11-29T01:00:00Z", "environment": "production",
+            "transaction_uuid": format!("{certname}-{number}"), "metrics": {"total": 7}, "exitcode": 0,
+            "version": 1, "status": if change.is_some() { "changed" } else { "unchanged" },
+        });
+        if let Some(change) = change {
+            result["resources"] =
+                json!([{"type": "Exec", "title": "x", "status": "changed", "messages": [change]}]);
+            if is_reported {
+                result["reruns"] = json!([{"key": "again", "delta_s": 0.01}]);
+            }
+        }
+        result
     }
 
     async fn say(&self, certname: &Certname, body: PxpMessageBody) {

@@ -1,11 +1,13 @@
 //! The fixture of all tests: code, a store, nodes, a job engine and a plan engine that can be
 //! restarted.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use convergence::ImportedData;
 use environments::{BlobStore, EnvironmentDir};
 use evaluator::defaults::SHARED_BYTES_MAX;
 use evaluator::{ParseCache, SharedBytes};
@@ -32,6 +34,7 @@ pub(crate) struct World {
     seal: Arc<SealKey>,
     names: Arc<[String]>,
     shared_bytes: Arc<SharedBytes>,
+    pub(crate) imports: Imports,
     /// True to start plans as unattended: prompts take their defaults.
     pub(crate) is_unattended: bool,
     plans: Option<Plans>,
@@ -39,6 +42,24 @@ pub(crate) struct World {
 
 /// The tasks of module `m`, to which nodes respond by name.
 const TASKS: &[&str] = &["echo", "fails", "moody", "hold", "half", "secret", "takes"];
+
+/// Nodes whose imported data have changed: at each question those of the next list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Imports(Arc<Mutex<VecDeque<Vec<String>>>>);
+
+impl Imports {
+    pub(crate) fn change(&self, nodes: &[&str]) {
+        let nodes = nodes.iter().map(|&node| node.to_owned()).collect();
+        self.0.lock().unwrap().push_back(nodes);
+    }
+}
+
+#[async_trait]
+impl ImportedData for Imports {
+    async fn changed(&self, _: &[String]) -> Result<Vec<String>, String> {
+        Ok(self.0.lock().unwrap().pop_front().unwrap_or_default())
+    }
+}
 
 impl World {
     /// Creates a world with these files in `environments/production/modules`, on the nodes `a`,
@@ -98,6 +119,7 @@ impl World {
             seal: Arc::new(seal),
             names: names.iter().map(|&name| name.to_owned()).collect(),
             shared_bytes: Arc::new(SharedBytes::new(SHARED_BYTES_MAX)),
+            imports: Imports::default(),
             is_unattended: false,
             plans: None,
         };
@@ -113,6 +135,7 @@ impl World {
             code: self.code.clone(),
             blobs: self.blobs.clone(),
             nodes: Arc::new(Known(Arc::clone(&self.names))),
+            imported_data: Arc::new(self.imports.clone()),
             parsed: ParseCache::new(),
             shared_bytes: Arc::clone(&self.shared_bytes),
             data: Arc::default(),

@@ -5,10 +5,10 @@ use crate::route::Method::{Get, Post};
 use crate::route::{Policy, Route};
 use crate::routes::permissions::{RUN_PUPPET, RUN_TASK, VIEW, VIEW_NODE_DATA};
 use crate::{
-    ActionCommand, DeployCommand, Events, InventoryItem, InventoryList, InventoryQuery, Job,
-    JobCreated, JobList, JobNodes, NodeSelection, NodeSelectionQuery, PingCommand, PingReply,
-    Report, Root, ServiceStatus, StopCommand, StopReply, TaskCommand, TaskDetail, TaskList,
-    TaskPermitted,
+    ActionCommand, ConvergeCommand, DeployCommand, Events, InventoryItem, InventoryList,
+    InventoryQuery, Job, JobCreated, JobList, JobNodes, NodeSelection, NodeSelectionQuery,
+    PingCommand, PingReply, PlanName, Report, Root, ServiceStatus, StopCommand, StopReply,
+    TaskCommand, TaskDetail, TaskList, TaskPermitted,
 };
 
 super::group! {
@@ -31,6 +31,9 @@ super::group! {
     COMMAND_DEPLOY = Route::new(Post, "/orchestrator/v1/command/deploy", "command_deploy",
         RUN_PUPPET, "Run Puppet on nodes").request::<DeployCommand>().reply::<JobCreated>(202)
         .max_body_bytes(NODES_BODY_BYTES);
+    COMMAND_CONVERGE = Route::new(Post, "/orchestrator/v1/command/converge", "command_converge",
+        RUN_PUPPET, "Run Puppet on nodes until they have converged")
+        .request::<ConvergeCommand>().reply::<PlanName>(202).max_body_bytes(NODES_BODY_BYTES);
     COMMAND_STOP = Route::new(Post, "/orchestrator/v1/command/stop", "command_stop", VIEW,
         "Stop a job").request::<StopCommand>().reply::<StopReply>(202);
     COMMAND_PING = Route::new(Post, "/orchestrator/v1/command/ping", "command_ping", VIEW,

@@ -281,6 +281,12 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             "/command/action",
             json!({"type": "command", "params": {"command": "uptime"}, "scope": scope}),
         ),
+        (
+            "command_converge",
+            "POST",
+            "/command/converge",
+            json!({"deploy": {"environment": "production", "scope": scope}, "limits": {"max_waves": 3}}),
+        ),
     ]
 }
 

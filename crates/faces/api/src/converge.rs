@@ -1,0 +1,103 @@
+//! `POST command/converge`: runs Puppet on nodes until they have converged.
+//!
+//! Invariant: it needs the same rights as `command/deploy`, and its nodes are those that the scope names now.
+
+use ::plans::PlanLaunch;
+use api_types::{ApiError, ConvergeCommand, DeployCommand, ScopeKind};
+use axum::extract::State;
+use axum::http::header;
+use code_deployments::service::CodeUser;
+use convergence::{ConvergenceLaunch, ConvergenceOptions, PLAN_NAME};
+use jobs::{JobSpec, JobWork, PuppetWork};
+use serde_json::{Value, json};
+
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
+use crate::body::StrictBody;
+use crate::caller::ApiCaller;
+use crate::code_manager;
+use crate::plans::commands::plan_name_reply;
+use crate::plans::run::{PlanStartedReply, plan_start_error};
+use crate::puppet_runs::{self, RequestedCode, choose_code};
+use crate::refusals::scope_refusal;
+
+pub(crate) async fn run(
+    State(api): State<SharedApiContext>,
+    base: BaseUrl,
+    caller: ApiCaller,
+    StrictBody(command): StrictBody<ConvergeCommand>,
+) -> PlanStartedReply {
+    command.check()?;
+    let ConvergeCommand { deploy, limits } = command;
+    let code = RequestedCode::of(&deploy);
+    let mut spec = puppet_runs::request(&api, &caller, deploy.clone())?;
+    let environment = deploy.environment.as_str();
+    let owner = &caller.0.user_id;
+    let resolving = api.jobs.resolve_targets(&spec.scope, environment, owner);
+    let nodes = resolving.await.map_err(scope_refusal)?;
+    let hold = choose_code(&api, &mut spec, code).await?;
+    let JobSpec {
+        work: JobWork::Puppet(PuppetWork { code, .. }),
+        ..
+    } = spec
+    else {
+        return Err(ApiError::invalid("deploy", "is no run of Puppet").into());
+    };
+    let params = shown_params(&deploy, nodes.len(), &limits);
+    let launch = ConvergenceLaunch {
+        nodes,
+        command: DeployCommand {
+            scope: None,
+            ..deploy.clone()
+        },
+        code,
+        options: ConvergenceOptions::from(&limits),
+    };
+    let launch = PlanLaunch {
+        plan: PLAN_NAME.to_owned(),
+        environment: deploy.environment,
+        params,
+        description: deploy.description,
+        userdata: deploy.userdata,
+        built_in: Some(launch.to_stored()),
+        owner: caller.0.login.clone(),
+        owner_id: caller.0.user_id.clone(),
+        ..PlanLaunch::default()
+    };
+    let number = api.plans.run(&launch).await.map_err(plan_start_error)?;
+    if let Some(hold) = hold {
+        code_manager::assign_hold(&api, CodeUser::Plan(number), hold).await?;
+    }
+    let place = base.orchestrator_url(&format!("plan_jobs/{number}"));
+    let (status, name) = plan_name_reply(number);
+    Ok((status, [(header::LOCATION, place)], name))
+}
+
+/// The parameters that are shown with the plan job. A list of nodes may be very long.
+fn shown_params(
+    deploy: &DeployCommand,
+    nodes: usize,
+    limits: &api_types::ConvergenceLimits,
+) -> serde_json::Map<String, Value> {
+    let scope = deploy
+        .scope
+        .clone()
+        .and_then(|scope| scope.into_kind().ok());
+    let scope = match scope {
+        Some(ScopeKind::Nodes(_)) | None => Value::Null,
+        Some(_) => json!(deploy.scope),
+    };
+    let options = ConvergenceOptions::from(limits);
+    let shown = [
+        ("nodes", json!(nodes)),
+        ("scope", scope),
+        ("max_waves", json!(options.max_waves)),
+        ("min_gap", json!(options.min_gap.as_secs())),
+        ("max_delay", json!(options.max_delay.as_secs())),
+        ("strict", json!(options.strict)),
+    ];
+    let shown = shown.into_iter().filter(|(_, value)| !value.is_null());
+    shown
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}

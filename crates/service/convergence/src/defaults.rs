@@ -1,0 +1,27 @@
+//! Limits of repeated runs, with their reasons.
+
+use std::time::Duration;
+
+/// Waves unless the request says otherwise. Clusters that form step by step need 3 to 5, and twice that leaves room for
+/// a step that takes two runs.
+pub const MAX_WAVES: u32 = 10;
+
+/// The most waves of a request: at a minute each, more than an hour and a half.
+pub const MAX_WAVES_LIMIT: u32 = 100;
+
+/// Longest pause that a node's request causes, unless the request of the job says otherwise: after it the regular run of
+/// most nodes would have come.
+pub const MAX_DELAY: Duration = Duration::from_secs(1_800);
+
+/// Longest pause that a job may allow or demand between two waves.
+pub const PAUSE_LIMIT: Duration = Duration::from_secs(86_400);
+
+/// Resources by which a run that repeats itself is explained.
+pub const NAMED_RESOURCES: usize = 5;
+
+/// Nodes that have not converged, as they are listed with the result; the others are counted. 1,000 nodes with
+/// five resources each are some 300 KB.
+pub const LISTED_NODES: usize = 1_000;
+
+/// Requests of one run that are read: the module that makes them keeps 64 by key.
+pub const RERUN_REQUESTS: usize = 64;

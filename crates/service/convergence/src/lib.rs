@@ -1,0 +1,25 @@
+//! Puppet runs that are repeated, wave by wave, until their nodes have converged.
+//!
+//! [`converge`] runs the waves as steps of a plan, so that they go on after a restart of the server;
+//! [`ConvergenceProgress`] decides which nodes run again, and does no I/O. Invariants:
+//! - every node of a wave has ended before a node runs again;
+//! - a node runs again only if its run requested that, or data changed that its catalog was compiled from, or
+//!   (strictly) it changed anything;
+//! - a node that changes the same again and again is left out and named.
+
+mod built_in;
+mod converge;
+pub mod defaults;
+mod node_run;
+mod options;
+mod outcome;
+mod progress;
+#[cfg(test)]
+mod tests;
+
+pub use built_in::{BuiltInConvergence, ConvergenceLaunch, InvalidConvergence, PLAN_NAME};
+pub use converge::{ConvergenceRequest, ImportedData, NOT_CONVERGED, converge};
+pub use node_run::{ChangedResources, NodeRun, RequestedRerun, RunEnd};
+pub use options::ConvergenceOptions;
+pub use outcome::{ConvergenceOutcome, ConvergenceState, UnsettledNode};
+pub use progress::{ConvergenceProgress, NextWave, RerunCounts};

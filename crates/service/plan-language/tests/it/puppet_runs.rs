@@ -1,0 +1,180 @@
+//! `run_puppet`: once, and until the nodes have converged.
+
+use plans::PlanPreviewMode;
+use serde_json::{Value, json};
+
+use crate::preview::Seen;
+use crate::world::{World, failure, value};
+
+async fn world(body: &str) -> World {
+    World::new(&[("m/plans/p.pp", &format!("plan m::p() {{\n{body} }}"))]).await
+}
+
+async fn run(body: &str) -> (World, (String, Value)) {
+    let world = world(body).await;
+    let ended = world.run("m::p", json!({})).await;
+    (world, ended)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn puppet_runs_once_with_the_options_of_the_command() {
+    let body = "$r = run_puppet('a,b', 'why', environment => 'production', enforce_environment => false, \
+                tags => 'web', _noop => true, _concurrency => 1)\n\
+                return $r.map |$one| { [$one.target.name, $one['status'], $one.action] }";
+    let (world, ended) = run(body).await;
+    let expected = json!([["a", "unchanged", "puppet"], ["b", "changed", "puppet"]]);
+    assert_eq!(value(ended), expected);
+    let asked = world.nodes.asked("pxp-module-puppet run");
+    for flag in ["--noop", "--tags", "web", "--environment", "production"] {
+        let flags = asked[0]["flags"].as_array().unwrap();
+        assert!(flags.contains(&json!(flag)), "{flags:?}");
+    }
+    assert_eq!(
+        asked[0]["env"],
+        json!([]),
+        "the node repeats the run itself"
+    );
+    let options = &world.job_options().await[0];
+    assert_eq!(
+        (&options["description"], &options["concurrency"]),
+        (&json!("why"), &json!(1))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_ends_the_plan_unless_it_is_caught() {
+    let (_, ended) = run("run_puppet('a,old')").await;
+    let (kind, msg) = failure(ended);
+    assert_eq!(kind, "bolt/run-failure");
+    assert_eq!(msg, "run_puppet 'puppet' failed on 1 target");
+    let (_, ended) = run("return run_puppet('a,old', _catch_errors => true).ok_set.names").await;
+    assert_eq!(value(ended), json!(["a"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn runs_are_repeated_until_no_target_requests_another_one() {
+    let body = "$r = run_puppet('a,b', until_converged => true)\n\
+                return $r.map |$one| { [$one.target.name, $one['status']] }";
+    let (world, ended) = run(body).await;
+    assert_eq!(
+        value(ended),
+        json!([["a", "unchanged"], ["b", "unchanged"]])
+    );
+    assert_eq!(
+        [world.nodes.puppet_runs("a"), world.nodes.puppet_runs("b")],
+        [1, 3]
+    );
+    let waves = world.told(1, "wave_ended").await;
+    let expected = [
+        "1 changed, 1 unchanged; wave 2 in 0.01 s: 1 node (1 requested it)",
+        "1 changed; wave 3 in 0.01 s: 1 node (1 requested it)",
+    ];
+    assert_eq!(waves, expected);
+    let end = world.told(1, "convergence_ended").await;
+    assert_eq!(end, ["1 unchanged; all nodes have converged after 3 waves"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn targets_that_import_changed_data_run_again() {
+    let world =
+        world("return run_puppet('a,b', until_converged => { max_waves => 5 }).count").await;
+    world.imports.change(&["a"]);
+    world.imports.change(&[]);
+    world.imports.change(&["a"]);
+    assert_eq!(value(world.run("m::p", json!({})).await), 2);
+    assert_eq!(
+        [world.nodes.puppet_runs("a"), world.nodes.puppet_runs("b")],
+        [3, 3]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn targets_that_never_settle_are_named() {
+    let (world, ended) = run("run_puppet('a,b,c', until_converged => true)").await;
+    let (state, error) = ended;
+    assert_eq!(
+        (state.as_str(), &error["kind"]),
+        ("failure", &json!("tutti/not-converged"))
+    );
+    assert_eq!(
+        error["msg"],
+        "run_puppet: 1 of 3 nodes has not converged after 3 waves"
+    );
+    let convergence = &error["details"]["convergence"];
+    assert_eq!(convergence["state"], "stalled");
+    assert_eq!(
+        convergence["unsettled"]["c"]["resources"],
+        json!(["Exec[x]"])
+    );
+    let runs = ["a", "b", "c"].map(|node| world.nodes.puppet_runs(node));
+    assert_eq!(runs, [1, 3, 2], "the others go on");
+    let body = "return run_puppet('a,c', until_converged => { max_waves => 1 }, _catch_errors => true).names";
+    let (world, ended) = run(body).await;
+    assert_eq!(value(ended), json!(["a", "c"]));
+    assert_eq!(world.nodes.puppet_runs("c"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waves_go_on_after_a_restart_of_the_server() {
+    let mut world =
+        world("return run_puppet('b', until_converged => true, tags => 'hold').first['status']")
+            .await;
+    let plan = world.launch("m::p", json!({})).await;
+    let held = async || (world.nodes.asked("pxp-module-puppet run").len() == 1).then_some(());
+    world.until("the first wave is held", held).await;
+    world.stop().await;
+    world.start().await;
+    world.nodes.let_go();
+    assert_eq!(value(world.over(plan).await), "unchanged");
+    assert_eq!(world.nodes.puppet_runs("b"), 3, "each wave once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wrong_options_are_refused_with_their_name() {
+    for (options, part) in [
+        (
+            "tag => 'x'",
+            "there is no option 'tag'; there are environment, ",
+        ),
+        ("until_converged => 7", "until_converged: invalid type"),
+        ("until_converged => { waves => 7 }", "unknown field `waves`"),
+        (
+            "until_converged => { max_waves => 0 }",
+            "must be from 1 to 100",
+        ),
+        (
+            "environment => '../x'",
+            "environment: an environment's name has",
+        ),
+        (
+            "no_noop => true, _noop => true",
+            "no_noop contradicts _noop",
+        ),
+        ("tags => ['a']", "invalid type: sequence, expected a string"),
+    ] {
+        let (world, ended) = run(&format!("run_puppet('a', {options})")).await;
+        let (kind, msg) = failure(ended);
+        assert_eq!(kind, "bolt/validation-error", "{options}: {msg}");
+        assert!(msg.contains(part), "{options}: {msg}");
+        assert_eq!(world.nodes.puppet_runs("a"), 0);
+    }
+    let (_, ended) = run("return run_puppet([], until_converged => true).count").await;
+    assert_eq!(value(ended), 0);
+}
+
+#[tokio::test]
+async fn a_preview_shows_the_runs() {
+    let body =
+        "$r = run_puppet('a,b', until_converged => true)\nout::message('then')\nreturn $r.names";
+    let seen = Seen::of(body).await;
+    assert_eq!(value(seen.ended.clone())["result"], json!(["a", "b"]));
+    assert_eq!(seen.world.nodes.puppet_runs("a"), 0);
+    let effect = &seen.effects[0];
+    assert_eq!(effect["targets"], json!(["a", "b"]));
+    assert_eq!(
+        effect["parameters"]["until_converged"],
+        json!({"strict": false})
+    );
+    let seen = Seen::files(&[], body, PlanPreviewMode::RunNoop).await;
+    assert_eq!(seen.world.nodes.puppet_runs("a"), 0);
+}

@@ -1,0 +1,85 @@
+//! `POST command/converge`: Puppet runs that are repeated until their nodes have converged.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::defaults::{CONVERGENCE_PAUSE_SECONDS, CONVERGENCE_WAVES};
+use crate::strict;
+use crate::{ApiError, DeployCommand};
+
+/// Body of `POST command/converge`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConvergeCommand {
+    /// The runs of the first wave, as in `POST command/deploy`.
+    pub deploy: DeployCommand,
+    /// Limits of the waves.
+    #[serde(default)]
+    pub limits: ConvergenceLimits,
+}
+
+/// Limits on the number of waves, and on the pauses between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConvergenceLimits {
+    /// Most waves, the first one included; absent: 10.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 100)]
+    pub max_waves: Option<u32>,
+    /// Shortest pause between two waves, in seconds; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 86_400)]
+    pub min_gap: Option<u64>,
+    /// Longest pause that the request of a node causes, in seconds; absent: 1800.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 86_400)]
+    pub max_delay: Option<u64>,
+    /// A node has converged only after a run that changed nothing.
+    #[serde(default, deserialize_with = "strict::null_is_default")]
+    #[schema(value_type = Option<bool>)]
+    pub strict: bool,
+}
+
+// === impl ConvergeCommand ===
+
+impl ConvergeCommand {
+    /// Checks the limits that the types do not express.
+    ///
+    /// # Errors
+    /// A validation error that names the key.
+    pub fn check(&self) -> Result<(), ApiError> {
+        self.deploy.check()?;
+        if self.deploy.noop {
+            let what = "changes nothing, so that no other run can follow; use command/deploy";
+            return Err(ApiError::invalid("deploy.noop", what));
+        }
+        self.limits.check()
+    }
+}
+
+// === impl ConvergenceLimits ===
+
+impl ConvergenceLimits {
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// A validation error that names the key.
+    pub fn check(&self) -> Result<(), ApiError> {
+        if let Some(waves) = self.max_waves
+            && !(1..=CONVERGENCE_WAVES).contains(&waves)
+        {
+            let what = format!("must be from 1 to {CONVERGENCE_WAVES}");
+            return Err(ApiError::invalid("limits.max_waves", what));
+        }
+        for (key, pause) in [
+            ("limits.min_gap", self.min_gap),
+            ("limits.max_delay", self.max_delay),
+        ] {
+            if pause.is_some_and(|seconds| seconds > CONVERGENCE_PAUSE_SECONDS) {
+                let what = format!("must be at most {CONVERGENCE_PAUSE_SECONDS} seconds (a day)");
+                return Err(ApiError::invalid(key, what));
+            }
+        }
+        Ok(())
+    }
+}

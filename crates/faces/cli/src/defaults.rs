@@ -91,6 +91,9 @@ pub(crate) const NODE_JOBS: u64 = 5;
 pub(crate) const FAILED_TARGETS: usize = 5;
 pub(crate) const FAILED_LINES: usize = 8;
 
+/// Nodes that have not converged, as they are shown with the end of their runs: a screen of them.
+pub(crate) const UNSETTLED_NODES: usize = 20;
+
 /// Time limit for completion: with more, the shell seems to hang; a server nearby answers within 50
 /// ms.
 pub(crate) const COMPLETION_DEADLINE: Duration = Duration::from_millis(900);

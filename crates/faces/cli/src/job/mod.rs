@@ -1,5 +1,6 @@
 //! `tutti job …`. Main type: [`JobVerb`].
 
+mod converge;
 pub(crate) mod list;
 mod plan;
 pub(crate) mod puppet;
@@ -21,6 +22,7 @@ pub enum JobVerb {
   tutti job run --node-group 'Web servers' --environment production --concurrency 5
   tutti job run --application 'Lamp[app1]' --environment production
   tutti job run --failed-of 81
+  tutti job run --nodes n1,n2,n3 --environment production --until-converged
 
 Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
     Run(Box<run::Options>),

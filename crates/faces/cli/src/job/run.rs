@@ -1,7 +1,8 @@
-//! `tutti job run`: run Puppet on nodes. Main type: [`Options`].
+//! `tutti job run`: run Puppet on nodes. Main types: [`Options`], [`PuppetRunArguments`].
 
-use api_types::{DeployCommand, JobCreated};
+use api_types::{DeployCommand, JobCreated, Scope};
 
+use super::converge::{self, ConvergenceFlags};
 use super::puppet::{PuppetRunFlags, PuppetRunTargets};
 use crate::client::ApiClient;
 use crate::follow::JobStart;
@@ -16,9 +17,18 @@ pub struct Options {
     #[command(flatten)]
     place: PuppetRunTargets,
     #[command(flatten)]
-    flags: PuppetRunFlags,
+    run: PuppetRunArguments,
+}
+
+/// Arguments of a job of Puppet runs, besides its nodes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PuppetRunArguments {
+    #[command(flatten)]
+    pub(crate) flags: PuppetRunFlags,
     #[command(flatten)]
     limits: JobLimits,
+    #[command(flatten)]
+    convergence: ConvergenceFlags,
     /// Reason, stored with the job
     #[arg(long)]
     description: Option<String>,
@@ -26,52 +36,75 @@ pub struct Options {
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]
-    shown: OutputOptions,
+    pub(crate) shown: OutputOptions,
+}
+
+/// The nodes of a job of Puppet runs.
+pub(crate) struct PuppetRunScope<'a> {
+    /// Empty: each node runs in its own environment.
+    pub(crate) environment: &'a str,
+    pub(crate) is_enforced: bool,
+    pub(crate) scope: Scope,
+    /// The targets in words, safe to print.
+    pub(crate) told: &'a str,
 }
 
 pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let scope = options.place.targets.scope(client).await?;
     let told = options.place.targets.describe_targets(&scope);
-    let (environment, enforce_environment) = options.place.environment(client);
-    let command = DeployCommand {
-        description: options.description.unwrap_or_default(),
-        ..options
-            .flags
-            .command(client, &environment, enforce_environment, scope)
-    };
-    let run = PuppetRunStart {
+    let (environment, is_enforced) = options.place.environment(client);
+    let nodes = PuppetRunScope {
+        environment: &environment,
+        is_enforced,
+        scope,
         told: &told,
-        limits: options.limits,
-        no_wait: options.no_wait,
-        format: options.shown.format,
     };
-    Box::pin(start(command, run, client)).await
+    Box::pin(options.run.start(nodes, client)).await
 }
 
-/// What a command that starts a job of Puppet runs needs besides the job itself.
-pub(crate) struct PuppetRunStart<'a> {
+/// How a started job is watched.
+pub(super) struct PuppetRunWatch<'a> {
     /// The targets in words, safe to print.
-    pub(crate) told: &'a str,
-    pub(crate) limits: JobLimits,
+    pub(super) told: &'a str,
     /// True if only the number is to be printed.
-    pub(crate) no_wait: bool,
-    pub(crate) format: OutputFormat,
+    pub(super) no_wait: bool,
+    pub(super) format: OutputFormat,
 }
 
-/// Starts the job with these limits, and watches it to its end.
-pub(crate) async fn start(
+// === impl PuppetRunArguments ===
+
+impl PuppetRunArguments {
+    /// Starts the job, or the waves, and watches it to its end.
+    pub(crate) async fn start(self, nodes: PuppetRunScope<'_>, client: &ApiClient) -> VerbResult {
+        let command = self
+            .flags
+            .command(client, nodes.environment, nodes.is_enforced, nodes.scope);
+        let command = DeployCommand {
+            description: self.description.unwrap_or_default(),
+            concurrency: self.limits.concurrency,
+            batch: self.limits.rollout.batch,
+            pause_between_batches: self.limits.rollout.pause_between_batches,
+            max_failures: self.limits.rollout.max_failures,
+            timeout: self.limits.timeout,
+            ..command
+        };
+        let watch = PuppetRunWatch {
+            told: nodes.told,
+            no_wait: self.no_wait,
+            format: self.shown.format,
+        };
+        match self.convergence.until_converged {
+            true => Box::pin(converge::start(command, &self.convergence, watch, client)).await,
+            false => Box::pin(start(command, watch, client)).await,
+        }
+    }
+}
+
+async fn start(
     command: DeployCommand,
-    run: PuppetRunStart<'_>,
+    watch: PuppetRunWatch<'_>,
     client: &ApiClient,
 ) -> VerbResult {
-    let command = DeployCommand {
-        concurrency: run.limits.concurrency,
-        batch: run.limits.rollout.batch,
-        pause_between_batches: run.limits.rollout.pause_between_batches,
-        max_failures: run.limits.rollout.max_failures,
-        timeout: run.limits.timeout,
-        ..command
-    };
     let path = ["orchestrator", "v1", "command", "deploy"];
     let created: JobCreated = client.post(&path, &command).await?;
     let mode = match (command.noop, command.no_noop) {
@@ -87,9 +120,9 @@ pub(crate) async fn start(
     let started = JobStart {
         number: &created.job.name,
         kind: "deployment",
-        what: &format!("{puppet_run}{mode} on {}, {environment}", run.told),
-        no_wait: run.no_wait,
-        format: run.format,
+        what: &format!("{puppet_run}{mode} on {}, {environment}", watch.told),
+        no_wait: watch.no_wait,
+        format: watch.format,
     };
     started.follow(client).await
 }

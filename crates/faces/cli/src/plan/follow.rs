@@ -22,7 +22,7 @@ use crate::{
 const NOT_ASKED: &str = "tutti/not-asked";
 
 /// Watches plan job `number` from its start to its end and returns the exit code.
-pub(super) async fn follow(client: &ApiClient, number: &str, format: OutputFormat) -> VerbResult {
+pub(crate) async fn follow(client: &ApiClient, number: &str, format: OutputFormat) -> VerbResult {
     Box::pin(follow_from(client, number, "0", format)).await
 }
 

@@ -1,7 +1,7 @@
 //! `tutti plan …`. Main type: [`PlanVerb`].
 
 mod events;
-mod follow;
+pub(crate) mod follow;
 mod preview;
 mod question;
 mod read;

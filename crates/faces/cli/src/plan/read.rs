@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use super::requests::{fetch_events, fetch_plan_detail, fetch_plan_job};
 use super::{events, preview};
 use crate::client::ApiClient;
-use crate::defaults::{FAILED_LINES, FAILED_TARGETS, JOBS_SHOWN, REPLACED_FUNCTIONS_SHOWN};
+use crate::defaults::{
+    FAILED_LINES, FAILED_TARGETS, JOBS_SHOWN, REPLACED_FUNCTIONS_SHOWN, UNSETTLED_NODES,
+};
 use crate::definition::RunnableDefinition;
 use crate::named_list::{self, NamedLine};
 use crate::present::OutputOptions;
@@ -239,12 +241,14 @@ pub(super) fn outcome(job: &PlanJob) {
     let lines = match (job.state.as_str(), result) {
         ("failure", Some(error)) if error["msg"].is_string() => error_lines(error),
         (_, Some(result)) if preview::is_preview(job) => preview::summary(result),
+        (_, Some(result)) if is_convergence(result) => vec![count_runs(result)],
         (_, result) => result.into_iter().flat_map(result_lines).collect(),
     };
     for line in lines {
         say!("    {line}");
     }
-    if job.state == "failure" && !preview::is_preview(job) {
+    let is_resumable = result.is_none_or(|error| !is_not_converged(error));
+    if job.state == "failure" && !preview::is_preview(job) && is_resumable {
         let next = format!(
             "tutti plan steps {name} shows what it did; tutti plan resume {name} resumes it after the cause is \
              fixed"
@@ -267,6 +271,80 @@ fn error_lines(error: &Value) -> Vec<String> {
         lines.push(style_dim(format!("{}{line}", escape_control(file))));
     }
     lines.extend(failed_targets(details));
+    lines.extend(unsettled_nodes(error));
+    lines
+}
+
+/// True for the result of repeated runs of Puppet.
+fn is_convergence(result: &Value) -> bool {
+    result["nodes_by_runs"].is_object() && result["unsettled"].is_object()
+}
+
+/// The number of runs in a line.
+fn count_runs(result: &Value) -> String {
+    let by_runs = result["nodes_by_runs"].as_object().into_iter().flatten();
+    let (mut runs, mut nodes) = (0, 0);
+    for (count, of_nodes) in by_runs {
+        let (count, of_nodes) = (count.parse().unwrap_or(0), of_nodes.as_u64().unwrap_or(0));
+        runs += count * of_nodes;
+        nodes += of_nodes;
+    }
+    let waves = result["waves"].as_u64().unwrap_or_default();
+    let plural = |count: u64, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    format!(
+        "{} of Puppet on {} in {}",
+        plural(runs, "run"),
+        plural(nodes, "node"),
+        plural(waves, "wave")
+    )
+}
+
+/// True for the error of repeated runs of Puppet whose nodes have not converged.
+fn is_not_converged(error: &Value) -> bool {
+    error["kind"] == "tutti/not-converged"
+}
+
+/// The nodes that have not converged, with the reason of each.
+fn unsettled_nodes(error: &Value) -> Vec<String> {
+    if !is_not_converged(error) {
+        return Vec::new();
+    }
+    let details = &error["details"];
+    // In a plan the error has the results too.
+    let outcome = details.get("convergence").unwrap_or(details);
+    let nodes: Vec<_> = outcome["unsettled"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .collect();
+    let omitted = outcome["unsettled_omitted"].as_u64().unwrap_or_default();
+    let mut lines: Vec<String> = nodes
+        .iter()
+        .take(UNSETTLED_NODES)
+        .map(|(name, node)| {
+            let text = |key: &str| escape_control(node[key].as_str().unwrap_or_default());
+            let resources = node["resources"].as_array().into_iter().flatten();
+            let resources: Vec<_> = resources
+                .filter_map(|name| name.as_str().map(escape_control))
+                .collect();
+            let resources = match resources.is_empty() {
+                true => String::new(),
+                false => format!(": {}", resources.join(", ")),
+            };
+            let (name, state) = (style_name(escape_control(name)), text("state"));
+            let failed = style_failure("✗");
+            format!("{failed} {name}  {state}: {}{resources}", text("reason"))
+        })
+        .collect();
+    let further = nodes.len().saturating_sub(UNSETTLED_NODES) as u64 + omitted;
+    if further > 0 {
+        lines.push(format!(
+            "… and {further} more nodes: --format json has up to a thousand"
+        ));
+    }
     lines
 }
 

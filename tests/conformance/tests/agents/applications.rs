@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use conformance::cli::{self, Said};
-use testkit::client::Client;
-use testkit::peers::PuppetAgent;
+use conformance::cli::Said;
 use testkit::peers::puppet_agent::PUPPET;
-use testkit::service::Service;
 
-use crate::site::{AgentSite, write};
+use crate::fleet::FleetSite;
+use crate::site::write;
 
 const NODES: [&str; 4] = [
     "dev1.example.net",
@@ -85,46 +83,16 @@ fn code() -> Vec<(&'static str, &'static str)> {
     ]
 }
 
-/// Four nodes with Tutti's agent and Puppet, and a server.
-struct LampSite {
-    site: AgentSite,
-    client: Client,
-    agents: Vec<Service>,
-    /// They own the homes of Puppet.
-    _puppets: Vec<PuppetAgent>,
-}
+/// Four nodes and a server.
+struct LampSite(FleetSite);
 
 impl LampSite {
     async fn start() -> Self {
-        let site = AgentSite::start("").await;
-        site.deploy("production", 'a', &code());
-        std::fs::create_dir_all(site.target()).unwrap();
-        let installation = &site.installation;
-        let client = Client::login(installation).await.unwrap();
-        cli::keep_token(installation, &client).unwrap();
-        let (mut agents, mut puppets) = (Vec::new(), Vec::new());
-        for node in NODES {
-            let puppet = site.agent(node);
-            installation
-                .puppet_program(node, &puppet.program())
-                .unwrap();
-            let agent = installation.agent(node, installation.broker_port(), "");
-            agents.push(agent.unwrap().start().await.unwrap());
-            puppets.push(puppet);
-        }
-        client.connected(NODES.len()).await.unwrap();
-        Self {
-            site,
-            client,
-            agents,
-            _puppets: puppets,
-        }
+        Self(FleetSite::start(&NODES, &code()).await)
     }
 
     async fn tutti(&self, arguments: &[&str]) -> Said {
-        let environment = ["-e", "production"];
-        let arguments = [arguments, &environment].concat();
-        cli::run(&self.site.installation, &arguments).await.unwrap()
+        self.0.tutti(arguments).await
     }
 
     /// Runs all instances; the states of the nodes in the order of [`NODES`], and the status of their runs.
@@ -133,7 +101,7 @@ impl LampSite {
         ran.expect(code, &[]);
         let number = ran.text.split_once("Job ").unwrap().1;
         let number = number.split_once(':').unwrap().0.parse().unwrap();
-        let mut nodes = self.client.nodes(number).await.unwrap();
+        let mut nodes = self.0.client.nodes(number).await.unwrap();
         nodes.sort_by_key(|node| node["name"].to_string());
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let states = nodes.iter().map(|node| text(&node["state"]));
@@ -142,14 +110,7 @@ impl LampSite {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.site.target().join(name)
-    }
-
-    async fn stop(self) {
-        for agent in self.agents {
-            agent.stop().await.unwrap();
-        }
-        self.site.stop().await;
+        self.0.site.target().join(name)
     }
 }
 
@@ -217,5 +178,5 @@ async fn web_nodes_run_after_their_database_with_its_values() {
 
     let refused = lamp.tutti(&["app", "run", "Lamp[app3]", "--yes"]).await;
     refused.expect(2, &["Lamp[app3]", "Lamp[app1], Lamp[app2]"]);
-    lamp.stop().await;
+    lamp.0.stop().await;
 }

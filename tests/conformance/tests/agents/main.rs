@@ -4,7 +4,9 @@
 mod again;
 mod again_ruby;
 mod applications;
+mod convergence;
 mod direct;
+mod fleet;
 mod pinned;
 mod puppetserver_ca;
 mod quickstart;

@@ -1,0 +1,118 @@
+//! A cluster of three real agents that forms step by step, in the manner of puppet-gluster.
+
+use std::path::Path;
+
+use testkit::peers::puppet_agent::PUPPET;
+
+use crate::fleet::FleetSite;
+
+const NODES: [&str; 3] = ["g1.example.net", "g2.example.net", "g3.example.net"];
+
+/// Peers are exported in the first run. The first node creates the volume when it has all peers, and starts it in the
+/// run after that; the others mount it then.
+const CLUSTER: &str = r#"
+class cluster {
+  include common::again
+  $own = "TARGET/${trusted['certname']}"
+  file { [$own, "${own}/peers"]: ensure => directory }
+  @@cluster::peer { $trusted['certname']: }
+  Cluster::Peer <<| |>>
+  if $trusted['certname'] == 'g1.example.net' {
+    exec { 'create the volume':
+      command => "/bin/sh -c 'echo created > ${own}/volume'",
+      onlyif  => "/bin/sh -c 'test `ls ${own}/peers | wc -l` -eq 3'",
+      creates => "${own}/volume",
+      notify  => Exec['again'],
+    }
+    # not the exported resource itself: its order would be exported too
+    File <| tag == 'peer' |> -> Exec['create the volume']
+    if $facts['volume'] == 'created' {
+      common::again::delta { 'volume': delta => 1 }
+      exec { 'start the volume':
+        command => "/bin/sh -c 'echo started > ${own}/started'",
+        creates => "${own}/started",
+        notify  => Common::Again::Delta['volume'],
+      }
+      @@cluster::mount { 'volume': }
+    }
+  } else {
+    Cluster::Mount <<| |>>
+  }
+}
+"#;
+
+const PEER: &str = r#"
+define cluster::peer {
+  file { "TARGET/${trusted['certname']}/peers/${title}": content => "a peer\n", tag => 'peer' }
+}
+"#;
+
+const MOUNT: &str = r#"
+define cluster::mount {
+  file { "TARGET/${trusted['certname']}/mounted": content => "${title}\n" }
+}
+"#;
+
+/// The state of the volume when the run begins.
+const FACT: &str = r#"
+Facter.add(:volume) do
+  setcode do
+    file = "TARGET/#{Puppet[:certname]}/volume"
+    File.exist?(file) ? File.read(file).strip : 'none'
+  end
+end
+"#;
+
+fn code() -> Vec<(&'static str, &'static str)> {
+    vec![
+        ("manifests/site.pp", "include cluster\n"),
+        ("modules/cluster/manifests/init.pp", CLUSTER),
+        ("modules/cluster/manifests/peer.pp", PEER),
+        ("modules/cluster/manifests/mount.pp", MOUNT),
+        ("modules/cluster/lib/facter/volume.rb", FACT),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_converges_in_waves() {
+    if !Path::new(PUPPET).exists() {
+        eprintln!("SKIPPED: there is no {PUPPET}");
+        return;
+    }
+    let fleet = FleetSite::start(&NODES, &code()).await;
+    let nodes = NODES.join(",");
+    let run = [
+        "job",
+        "run",
+        "-n",
+        &nodes,
+        "--until-converged",
+        "--max-waves",
+    ];
+    let capped = fleet.tutti(&[&run[..], &["1"]].concat()).await;
+    capped.expect(1, &["not converged after 1 wave"]);
+    let ran = fleet.tutti(&[&run[..], &["8"]].concat()).await;
+    ran.expect(
+        0,
+        &["wave 2", "requested it", "with changed data of other nodes"],
+    );
+    ran.expect(0, &["all nodes have converged after 3 waves"]);
+    for node in NODES {
+        let peers = std::fs::read_dir(fleet.site.target().join(node).join("peers")).unwrap();
+        assert_eq!(peers.count(), 3, "{node}");
+    }
+    assert_eq!(fleet.site.read("g1.example.net/started"), "started\n");
+    for node in ["g2.example.net", "g3.example.net"] {
+        assert_eq!(fleet.site.read(&format!("{node}/mounted")), "volume\n");
+    }
+    for puppet in &fleet.puppets {
+        let own_requests = puppet.home().join("var/state/again");
+        assert!(
+            !own_requests.exists(),
+            "the job repeats the runs, and not the node"
+        );
+    }
+    let quiet = fleet.tutti(&[&run[..], &["8"]].concat()).await;
+    quiet.expect(0, &["3 unchanged; all nodes have converged after 1 wave"]);
+    fleet.stop().await;
+}

@@ -16,7 +16,7 @@ mod catalogs;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// one-node, agent, fleet, api, puppet-server, puppet-fleet, direct-puppet, lists, broker, store, scope, actions, audit,
-    /// applications, syntax, language, plans, catalogs or code; all of them if none is named.
+    /// applications, convergence, syntax, language, plans, catalogs or code; all of them if none is named.
     /// Only by name: fairness (15 minutes); release-traffic (10 minutes); lists-postgres, if PostgreSQL is installed; puppet-run,
     /// if the real Puppet peers are installed
     names: Vec<String>,
@@ -57,7 +57,7 @@ const INVENTORIES: [[&str; 2]; 3] = [["10000", "small"], ["25000", "small"], ["1
 const SMALLEST_INVENTORIES: [[&str; 2]; 1] = [["20", "large"]];
 
 /// Crates with programs that measure.
-const PACKAGES: [&str; 15] = [
+const PACKAGES: [&str; 16] = [
     "tutti",
     "tutti-agent",
     "testkit",
@@ -65,6 +65,7 @@ const PACKAGES: [&str; 15] = [
     "broker",
     "store",
     "jobs",
+    "convergence",
     "audit",
     "syntax",
     "evaluator",
@@ -96,6 +97,7 @@ impl Options {
             "actions",
             "audit",
             "applications",
+            "convergence",
             "plans",
             "language",
             "catalogs",
@@ -139,6 +141,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     if is_wanted("applications") {
         programs.measure("order_nodes", &[])?;
+    }
+    if is_wanted("convergence") {
+        programs.measure("waves", &[])?;
     }
     if is_wanted("syntax") {
         packages::ensure(packages::MODULES)?;

@@ -4,6 +4,8 @@ mod executables;
 mod steps;
 mod tests_run;
 
+use std::thread;
+
 use anyhow::Result;
 
 use self::steps::Steps;
@@ -44,14 +46,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 fn all(options: &Options, steps: &mut Steps) -> Result<()> {
-    steps.run("packages", || {
-        packages::ensure(packages::FOR_TESTS)?;
-        if options.full {
-            packages::ensure(packages::FOR_FULL_TESTS)?;
-            oracles()?;
-        }
-        Ok(())
-    })?;
+    steps.run("packages", || packages::ensure(packages::FOR_TESTS))?;
+    // The peers are downloaded and unpacked while the compiler works.
+    let peers = options.full.then(|| thread::spawn(install_peers));
     if !options.tests_only {
         steps.run("format, layers, words, deny", || {
             run::visible(&mut run::cargo(&["fmt", "--all", "--check"]))?;
@@ -66,6 +63,11 @@ fn all(options: &Options, steps: &mut Steps) -> Result<()> {
         false => &["conformance", "oracles"],
     };
     let executables = steps.run("build", || executables::build(excluded))?;
+    if let Some(peers) = peers {
+        steps.run("rest of the peers", || {
+            peers.join().expect("the installation does not panic")
+        })?;
+    }
     let power_cuts = options.full.then_some(POWER_CUTS);
     steps.run("tests", || tests_run::run_all(executables, power_cuts))?;
     steps.run("tests in documentation", || {
@@ -76,6 +78,12 @@ fn all(options: &Options, steps: &mut Steps) -> Result<()> {
     steps.run("benchmarks at their smallest", || {
         bench::run(&bench::Options::smallest(options.full))
     })
+}
+
+/// Installs the programs with which Tutti is tested in the full suite.
+fn install_peers() -> Result<()> {
+    packages::ensure(packages::FOR_FULL_TESTS)?;
+    oracles()
 }
 
 /// Installs the programs with which `tests/oracles` and `tests/conformance` compare.

@@ -643,6 +643,52 @@ check('a rerun that finds another run in progress waits for its end, and is not 
   waiting.join
 end
 
+check('requests of a run of an orchestrator are left to it, with those that the node had') do |store|
+  entry = File.join(ROOT, 'entry')
+  FileUtils.mkdir_p(File.join(entry, 'puppet'))
+  file = File.join(entry, 'reruns.jsonl')
+  Puppet::SETTINGS[:lastrunreport] = File.join(entry, 'puppet', 'last_run_report.yaml')
+  ENV['TUTTI_RERUN_REQUESTS'] = file
+  origin = Origin.new('production', argv: ['agent'])
+  requester = Requester.new(origin, directory: store.directory)
+  lines = -> { File.readlines(file).map { |line| JSON.parse(line) } }
+  equal(:notice, requester.request('peers', OPTIONS.merge(delta: 120))[0])
+  requester.request('peers', OPTIONS.merge(delta: 120))
+  requester.request('peers', OPTIONS.merge(delta: 7))
+  equal([120, 7].map { |it| { 'key' => 'peers', 'delta_s' => it } }, lines.call)
+  equal(0o600, File.stat(file).mode & 0o777)
+  equal(false, store.exist?)
+
+  store.update { |state| add(state, key: 'old', delta: 600) }
+  Requester.new(origin, directory: store.directory).begin_run
+  equal([], keys(store))
+  taken = lines.call.last
+  equal('old', taken['key'])
+  raise "only #{taken['delta_s']} seconds are left" unless taken['delta_s'] > 590
+
+  # the episode of the node goes on, so that max_runs is not counted anew
+  store.update { |state| state['scopes']['agent production'].update('reruns' => 3, 'requested' => false) }
+  Requester.new(origin, directory: store.directory).request('peers', OPTIONS)
+  equal(true, store.read['scopes']['agent production']['requested'])
+
+  # a program that the run starts has the variable too, but is another run
+  Puppet::SETTINGS[:lastrunreport] = File.join(ROOT, 'last_run_report.yaml')
+  equal(nil, Requester.new(origin, directory: store.directory).send(:reported))
+  Puppet::SETTINGS[:lastrunreport] = File.join(entry, 'puppet', 'last_run_report.yaml')
+  apply = Origin.new('production', argv: ['apply', 'x.pp'])
+  equal(nil, Requester.new(apply, directory: store.directory).send(:reported))
+
+  # a run whose directory is gone fails the resource, and says why
+  FileUtils.rm_rf(entry)
+  begin
+    Requester.new(origin, directory: store.directory).request('again', OPTIONS)
+    raise 'there was no error'
+  rescue Errno::ENOENT
+    nil
+  end
+  ENV.delete('TUTTI_RERUN_REQUESTS')
+end
+
 check('a rerun has the variables of the run that requested it') do |store|
   store.prepare
   set = { 'FACTER_tier' => 'gold', 'https_proxy' => 'http://proxy', 'LC_ALL' => 'C.UTF-8', 'SECRET' => 'x',

@@ -292,10 +292,8 @@ pub const MAX_PUPPET_RESULT_BYTES: u64 = 32 * 1024 * 1024;
 /// ones could only be spares.
 pub const MAX_FILE_SERVERS: usize = 4;
 
-/// Requests of one run to be repeated that its result has. The module that makes them keeps as many on a node that
-/// repeats its runs itself.
+/// Requests of one run to be repeated that its result has. A node that repeats its runs itself keeps as many.
 pub const REPORTED_RERUNS: usize = 64;
 
-/// The part of the file of these requests that is read, in bytes: many lines of some 250 bytes for each of them, as a
-/// resource that is notified again adds another one.
+/// The part of the file of these requests that is read, in bytes: some 4,000 lines of 250 bytes.
 pub const REPORTED_RERUNS_BYTES: u64 = 1 << 20;

@@ -3,7 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 
 use pxp::action::{
-    PuppetCause, PuppetErrorType, PuppetResourceStatus, PuppetResult, TransactionStatus,
+    PuppetCause, PuppetErrorType, PuppetResourceStatus, PuppetResult, REPORTED_RERUNS,
+    TransactionStatus,
 };
 use serde_json::json;
 
@@ -311,4 +312,38 @@ async fn the_environment_is_clean_and_english() {
         ];
         assert!(known.contains(&name), "{name}");
     }
+}
+
+#[tokio::test]
+async fn requests_to_run_again_are_returned_to_an_orchestrator_that_wants_them() {
+    let requests = "[ -n \"$TUTTI_RERUN_REQUESTS\" ] && \
+                    echo '{\"key\":\"peers\",\"delta_s\":120}' >>$TUTTI_RERUN_REQUESTS\n";
+    let agent = format!("{requests}{}exit 2\n", reports("changed", ""));
+    let puppet = Puppet::start(&agent).await;
+    let told = async |env: serde_json::Value| {
+        let params = json!({"flags": [], "env": env});
+        puppet.node.blocking("pxp-module-puppet", "run", &params);
+        let result = puppet.result().await;
+        let reruns = result.reruns.into_iter();
+        let reruns: Vec<_> = reruns.map(|it| (it.key, it.delta_s)).collect();
+        (
+            reruns,
+            puppet
+                .lines("env")
+                .iter()
+                .any(|it| it.starts_with("TUTTI_RERUN_REQUESTS=")),
+        )
+    };
+    let wanted = json!([REPORTED_RERUNS]);
+    assert_eq!(
+        told(wanted).await,
+        (vec![("peers".to_owned(), 120.0)], true)
+    );
+    for env in [json!([]), json!(["TUTTI_RERUNS=other", 7]), json!([["x"]])] {
+        assert_eq!(told(env.clone()).await, (Vec::new(), false), "{env}");
+    }
+    // a run that was ended had requested one, too
+    puppet.plays(&format!("{requests}echo 'Error: no server' >&2\nexit 1\n"));
+    let (reruns, _) = told(json!([REPORTED_RERUNS])).await;
+    assert_eq!(reruns.len(), 1);
 }

@@ -28,7 +28,7 @@ pub(super) fn variable(entry: &Path) -> (String, String) {
     (VARIABLE.to_owned(), path)
 }
 
-/// The requests by key, of each key the last one, and of different ones the first.
+/// The requests by key, of each key the last one. If there are too many, those with the longest pauses are kept.
 pub(super) fn read(entry: &Path) -> Vec<PuppetRerun> {
     let mut bytes = Vec::new();
     let read = File::open(path(entry))
@@ -39,15 +39,15 @@ pub(super) fn read(entry: &Path) -> Vec<PuppetRerun> {
     }
     let mut requests: BTreeMap<String, PuppetRerun> = BTreeMap::new();
     for line in bytes.split(|byte| *byte == b'\n') {
-        let Ok(request) = serde_json::from_slice::<PuppetRerun>(line) else {
-            continue;
-        };
-        let is_known = requests.contains_key(&request.key);
-        if is_known || requests.len() < REPORTED_RERUNS {
+        if let Ok(request) = serde_json::from_slice::<PuppetRerun>(line) {
             requests.insert(request.key.clone(), request);
         }
     }
-    requests.into_values().collect()
+    let mut requests: Vec<PuppetRerun> = requests.into_values().collect();
+    requests.sort_by(|one, next| next.delta_s.total_cmp(&one.delta_s));
+    requests.truncate(REPORTED_RERUNS);
+    requests.sort_by(|one, next| one.key.cmp(&next.key));
+    requests
 }
 
 #[cfg(test)]
@@ -84,5 +84,11 @@ mod tests {
         let lines = (0..100_000).map(|key| format!("{{\"key\":\"{key}\",\"delta_s\":1}}\n"));
         std::fs::write(&file, lines.collect::<String>()).unwrap();
         assert_eq!(read(entry.path()).len(), REPORTED_RERUNS);
+        let lines = (0..70).map(|key| format!("{{\"key\":\"{key}\",\"delta_s\":{key}}}\n"));
+        let lines: String = lines.collect();
+        std::fs::write(&file, lines).unwrap();
+        let longest = read(entry.path());
+        assert!(longest.iter().any(|it| it.key == "69"));
+        assert!(!longest.iter().any(|it| it.key == "3"));
     }
 }

@@ -14,6 +14,7 @@ use pxp::action::{PuppetCause, PuppetErrorType, PuppetResult};
 
 use super::cause;
 use super::report::{ParsedRunReport, ReportError};
+use super::reported_reruns;
 use crate::defaults::MAX_PUPPET_RESULT_BYTES;
 use crate::process::ExitRecord;
 
@@ -78,6 +79,7 @@ fn early_end_result(entry: &Path, exit: &ExitRecord) -> PuppetResult {
     let report = ParsedRunReport::read_file(&report_path(entry));
     let is_told = report.is_ok();
     let mut result = report.map_or_else(|_| PuppetResult::unknown(), ParsedRunReport::into_result);
+    result.reruns = reported_reruns::read(entry);
     result.exitcode = i64::from(exit.exitcode);
     result.signal = exit.signal;
     let (cause, text) = if exit.cancelled {

@@ -160,6 +160,9 @@ impl PuppetRunner<'_> {
         WaitingFor::clear(self.entry);
         if self.order.reports_reruns {
             result.reruns = reported_reruns::read(self.entry);
+            if let (false, Some(run)) = (result.reruns.is_empty(), self.direct_run()) {
+                run.require_full_run();
+            }
         }
         result.waited_ms = u64::try_from(self.waited.as_millis()).unwrap_or(u64::MAX);
         result

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require 'digest'
+require 'fileutils'
 require 'json'
 require 'rbconfig'
 require 'shellwords'
@@ -22,6 +23,8 @@ module PuppetX
         SYSTEMD = '/run/systemd/system'
         # Names the file of requests that are for the orchestrator of this run, which repeats it with others.
         REPORTED = 'TUTTI_RERUN_REQUESTS'
+        # Written by the terminus `direct_puppet`, which sends no facts while it is recent. A rerun is for new facts.
+        RECENT_RUN = 'direct_puppet.json'
         # Bytes of a key as it is shown. A longer one ends in its hash.
         MAX_KEY_BYTES = 200
 
@@ -35,11 +38,15 @@ module PuppetX
         def begin_run
           return unless @store.exist? && @origin.obstacle.nil?
 
+          taken = {}
           pending = @store.update do |state|
             Requests.begin_run(state, @origin.scope, @origin.run)
+            taken = Requests.take(state, @origin.scope) if reported
             # The waiter waits for the end of any run, also of one that satisfies nothing.
             Requests.any?(state) && Requests.note_run(state, @origin.run)
           end
+          # What an earlier run left to this node is now for the orchestrator: no rerun comes between its runs.
+          taken.each { |key, delta| append(key, delta) }
           ensure_waiter if pending
         end
 
@@ -48,27 +55,40 @@ module PuppetX
           obstacle = @origin.obstacle
           return [:notice, "no rerun is requested: #{obstacle}"] if obstacle
 
-          # A run may notify a resource thousands of times.
-          known = [key, options]
-          return @done[known] if @done[known]
+          # A run may notify a resource thousands of times. Of requests with one key, the last one counts.
+          known = @done[key]
+          return known.last if known && known.first == options
 
-          @done[known] = reported ? report(key, options) : add_checked(key, options)
+          message = reported ? report(key, options) : add_checked(key, options)
+          FileUtils.rm_f(File.join(Puppet[:statedir], RECENT_RUN))
+          @done[key] = [options, message]
+          message
         end
 
         private
 
+        # The file of requests for the orchestrator; nil if this run is not the orchestrator's own. Programs that such a
+        # run starts have the variable, too; its report is in the directory beside the file.
         def reported
           file = ENV.fetch(REPORTED, '')
-          file unless file.empty?
+          return if file.empty? || @origin.kind != 'agent'
+
+          file if File.dirname(File.dirname(Puppet[:lastrunreport])) == File.dirname(file)
         end
 
         # Leaves the request to the orchestrator, which reads the file when this run has ended.
         def report(key, options)
-          request = { 'key' => display(key), 'delta_s' => options[:delta] }
+          append(display(key), options[:delta])
+          @store.update { |state| Requests.mark_requested(state, @origin.scope) } if @store.exist?
+          pause = options[:delta].positive? ? ", at least #{options[:delta]} seconds after this run" : ''
+          [:notice, "another run is left to the job of this one#{pause}"]
+        end
+
+        def append(key, delta)
+          request = { 'key' => key, 'delta_s' => delta }
           File.open(reported, File::WRONLY | File::CREAT | File::APPEND | File::NOFOLLOW, 0o600) do |file|
             file.write("#{JSON.generate(request)}\n")
           end
-          [:notice, 'the job of this run repeats it when the runs of its other nodes have ended']
         end
 
         def add_checked(key, options)

@@ -50,6 +50,22 @@ module PuppetX
           scope['requests'].delete_if { |_, request| due?(request, start) }
         end
 
+        # Removes the requests of a scope. Gives the keys with the seconds that are left of their pauses.
+        def self.take(state, name)
+          scope = state['scopes'][name]
+          return {} unless scope
+
+          taken = scope['requests'].transform_values { |it| [(it['due'] || Clock.now) - Clock.now, 0].max.round(3) }
+          scope['requests'] = {}
+          taken
+        end
+
+        # Notes that the run of a scope has requested another one, which is not this node's to start: its episode goes on.
+        def self.mark_requested(state, name)
+          scope = state['scopes'][name]
+          scope['requested'] = true if scope
+        end
+
         # Adds a request, or refuses it with the reason. Gives the number of the rerun and its pause.
         def self.add(state, name, origin, key, options, run)
           scope = scope(state, name, origin)

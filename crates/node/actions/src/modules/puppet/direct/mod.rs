@@ -159,6 +159,12 @@ impl DirectRun<'_> {
         run.write(&path);
     }
 
+    /// Lets the next run be one of Puppet, since this one requested another run: what that one finds is in facts, which
+    /// only Puppet collects.
+    pub(super) fn require_full_run(&self) {
+        FullRun::forget(&FullRun::path(self.settings_file));
+    }
+
     fn catalog_path(&self) -> PathBuf {
         let certname = &self.settings.certname;
         let directory = self.settings.client_datadir.join("catalog");

@@ -309,6 +309,19 @@ impl Jobs {
         resolve_targets(scope, environment.as_ref(), &self.sources(owner)).await
     }
 
+    /// The nodes that the scope of a job resolves to, with the code that the job names.
+    pub async fn resolve_job(&self, spec: &JobSpec) -> Result<Vec<Certname>, ScopeError> {
+        let config = &self.shared.config;
+        let code_id = spec.work.known_code_id();
+        let sources = TargetSources::new(
+            &*config.resolve,
+            &*config.applications,
+            code_id.as_ref(),
+            &spec.owner_id,
+        );
+        resolve_targets(&spec.scope, spec.work.environment(), &sources).await
+    }
+
     /// The order in which the nodes of a scope run Puppet in this environment, whose live code is used.
     ///
     /// # Errors

@@ -152,6 +152,8 @@ pub struct PuppetWork {
     pub flags: PuppetFlags,
     /// Code version that the catalogs are compiled from.
     pub code: CatalogCode,
+    /// The levels of the environment's applications are the batches of the job.
+    pub has_barrier: bool,
     /// Requests of the runs to be repeated come with the results of agents that can do so, and the nodes do not repeat
     /// the runs themselves.
     pub reports_reruns: bool,

@@ -93,6 +93,15 @@ pub struct DeployCommand {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub batch: Option<BatchSizes>,
+    /// Run the nodes of an environment with applications in groups: a node starts only when all nodes of the levels
+    /// before its own have ended, and not as soon as those that it waits for have succeeded.
+    #[serde(
+        default,
+        deserialize_with = "strict::null_is_default",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    #[schema(value_type = Option<bool>)]
+    pub barrier: bool,
     /// Pause between the end of a batch and the start of the next one, in seconds; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_between_batches: Option<u64>,
@@ -154,6 +163,14 @@ impl DeployCommand {
             let what =
                 "cannot be lock where environment is empty: name the environment that is to stay";
             return Err(ApiError::invalid("code", what));
+        }
+        if self.barrier && self.batch.is_some() {
+            let what = "contradicts batch; set one of them";
+            return Err(ApiError::invalid("barrier", what));
+        }
+        if self.barrier && self.environment.is_empty() {
+            let what = "needs an environment, whose applications have the levels";
+            return Err(ApiError::invalid("barrier", what));
         }
         self.check_code_id()?;
         limits::check(self.concurrency, self.timeout)?;

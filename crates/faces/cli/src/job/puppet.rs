@@ -137,6 +137,7 @@ impl PuppetRunFlags {
             scope: Some(scope),
             target: None,
             enforce_environment,
+            barrier: false,
             noop: self.noop || (client.noop && !self.no_noop),
             no_noop: self.no_noop,
             debug: self.debug,

@@ -27,6 +27,9 @@ pub(crate) struct PuppetRunArguments {
     pub(crate) flags: PuppetRunFlags,
     #[command(flatten)]
     limits: JobLimits,
+    /// Run the nodes of applications in groups: a node starts when all nodes of the levels before its own have ended
+    #[arg(long, conflicts_with = "batch", help_heading = "Rollout")]
+    barrier: bool,
     #[command(flatten)]
     convergence: ConvergenceFlags,
     /// Reason, stored with the job
@@ -85,6 +88,7 @@ impl PuppetRunArguments {
             batch: self.limits.rollout.batch,
             pause_between_batches: self.limits.rollout.pause_between_batches,
             max_failures: self.limits.rollout.max_failures,
+            barrier: self.barrier,
             timeout: self.limits.timeout,
             ..command
         };

@@ -54,6 +54,7 @@ pub(crate) struct PreparedWork {
     pub(crate) options: Value,
     /// The order of the nodes; `None` if none waits for another.
     pub(crate) order: Option<StoredNodeOrder>,
+    pub(crate) rollout: RolloutOptions,
 }
 
 // === impl JobPreparer ===
@@ -66,6 +67,7 @@ impl JobPreparer {
             action,
             mut options,
             order,
+            rollout,
         } = match &spec.work {
             JobWork::Task(task) => self.prepare_task(&spec, task, None).await?,
             JobWork::Native { action, task } => {
@@ -116,7 +118,7 @@ impl JobPreparer {
             targets,
             kind,
             dispatch,
-            rollout: spec.limits.rollout,
+            rollout,
             after_restart,
         })
     }

@@ -56,6 +56,11 @@ impl PinnedCode {
 // === impl CatalogCode ===
 
 impl CatalogCode {
+    /// The mode as jobs and plan jobs show it.
+    pub fn mode(&self) -> &'static str {
+        self.to_shown_mode().0
+    }
+
     /// The mode as the job shows it, with the code id.
     pub(super) fn to_shown_mode(&self) -> (&'static str, Option<&str>) {
         match self {
@@ -74,7 +79,7 @@ impl CatalogCode {
     }
 
     /// The version that the nodes are meant to get; `None` if it is not known.
-    pub(crate) fn code_id(&self) -> Option<CodeId> {
+    pub fn code_id(&self) -> Option<CodeId> {
         match self {
             Self::Latest => None,
             Self::Locked { code_id } => code_id.as_ref()?.parse().ok(),

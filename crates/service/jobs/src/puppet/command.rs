@@ -47,6 +47,7 @@ impl PuppetWork {
                 skip_tags: command.skip_tags.clone(),
             },
             code: CatalogCode::Latest,
+            has_barrier: command.barrier,
             reports_reruns: false,
         })
     }

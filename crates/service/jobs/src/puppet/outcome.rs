@@ -178,9 +178,14 @@ impl PuppetRunResult {
             about.insert("cause".to_owned(), stock.cause.into());
         }
         let error = json!({"kind": kind, "msg": message, "details": about});
+        let mut result = json!({ "_error": error });
+        // Puppet may have requested them before it was ended.
+        if let Some(reruns) = self.fields.get("reruns") {
+            result["reruns"] = reruns.clone();
+        }
         RunOutcome {
             state,
-            result: json!({ "_error": error }).to_string(),
+            result: result.to_string(),
             details: json!({ "message": message }).to_string(),
             event_detail: Some(json!({"message": message, "kind": kind})),
             message,

@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use api_types::defaults::BATCH_SIZES;
+use api_types::rollout::{BatchSizes, Portion, RolloutOptions};
 use environments::EnvironmentName;
 use pcp::Certname;
 use pxp::action::{self, REPORTED_RERUNS};
@@ -49,11 +51,24 @@ impl JobPreparer {
         let code_id = spec.work.known_code_id();
         let sources = self.target_sources(spec, code_id.as_ref());
         let nodes = self.resolve_nodes(spec, &sources).await?;
-        let options = shown_options(spec, run, &nodes);
-        let (nodes, order) = order_nodes(spec, nodes, &sources).await?;
-        let flags = match order {
-            Some(_) => Cow::Owned(flags.without_earlier_catalog()?),
-            None => flags,
+        let mut options = shown_options(spec, run, &nodes);
+        let ordered = order_nodes(spec, nodes, &sources, run.has_barrier).await?;
+        let OrderedNodes {
+            nodes,
+            order,
+            levels,
+        } = ordered;
+        let rollout = match run.has_barrier {
+            true => RolloutOptions {
+                batch: Some(batches_of(&levels)?),
+                ..spec.limits.rollout.clone()
+            },
+            false => spec.limits.rollout.clone(),
+        };
+        add_rollout_options(&mut options, &rollout);
+        let flags = match order.is_some() || run.reports_reruns {
+            true => Cow::Owned(flags.without_earlier_catalog()?),
+            false => flags,
         };
         let words = flags.to_arguments(name, enforced.is_some())?;
         let enforced = enforced.map(|environment| environment.name.as_str());
@@ -70,6 +85,7 @@ impl JobPreparer {
             action,
             options,
             order,
+            rollout,
         })
     }
 
@@ -135,21 +151,74 @@ impl JobPreparer {
     }
 }
 
-/// Orders the nodes of a job by the applications of its environment, if it has some.
+/// The nodes of a job in the order in which they can run.
+struct OrderedNodes {
+    nodes: Vec<Certname>,
+    /// `None` if none waits for another.
+    order: Option<StoredNodeOrder>,
+    /// Number of nodes in each level; empty without a barrier.
+    levels: Vec<usize>,
+}
+
+/// Orders the nodes of a job by the applications of its environment, if it has some. With a barrier they come level by
+/// level.
 async fn order_nodes(
     spec: &JobSpec,
     nodes: Vec<Certname>,
     sources: &TargetSources<'_>,
-) -> Result<(Vec<Certname>, Option<StoredNodeOrder>), RunJobError> {
-    let Some(environment) = spec.work.environment() else {
-        return Ok((nodes, None));
+    has_barrier: bool,
+) -> Result<OrderedNodes, RunJobError> {
+    let applications = match spec.work.environment() {
+        None => None,
+        Some(environment) => {
+            let applications = sources.environment_applications(environment).await;
+            let applications = applications.map_err(ScopeError::from)?;
+            applications.map(|applications| (environment, applications))
+        }
     };
-    let applications = sources.environment_applications(environment).await;
-    let Some(applications) = applications.map_err(ScopeError::from)? else {
-        return Ok((nodes, None));
+    let Some((environment, applications)) = applications else {
+        let levels = vec![nodes.len()];
+        return Ok(OrderedNodes {
+            nodes,
+            order: None,
+            levels,
+        });
     };
     let order = NodeOrder::new(&applications, nodes)?;
-    Ok((order.nodes().to_vec(), order.to_stored(environment)))
+    let stored = order.to_stored(environment);
+    if !has_barrier {
+        return Ok(OrderedNodes {
+            nodes: order.nodes().to_vec(),
+            order: stored,
+            levels: Vec::new(),
+        });
+    }
+    let mut by_level: Vec<(usize, &Certname)> =
+        order.levels().into_iter().zip(order.nodes()).collect();
+    // Stable: within a level the nodes keep their order.
+    by_level.sort_by_key(|(level, _)| *level);
+    let levels = by_level.chunk_by(|one, next| one.0 == next.0);
+    Ok(OrderedNodes {
+        levels: levels.map(<[_]>::len).collect(),
+        nodes: by_level.into_iter().map(|(_, node)| node.clone()).collect(),
+        order: stored,
+    })
+}
+
+/// The batches of a job that runs level by level.
+fn batches_of(levels: &[usize]) -> Result<BatchSizes, RunJobError> {
+    if levels.len() > BATCH_SIZES {
+        return Err(RunJobError::Limit(format!(
+            "barrier: the applications have {} levels, and a job has at most {BATCH_SIZES} sizes of batches; run it \
+             without barrier",
+            levels.len()
+        )));
+    }
+    let sizes = levels.iter().map(|nodes| u32::try_from(*nodes));
+    let sizes: Result<Vec<u32>, _> = sizes.collect();
+    let sizes = sizes.expect("a job has far fewer nodes");
+    let portions = sizes.into_iter().map(Portion::Nodes).collect();
+    Ok(BatchSizes::new(portions))
 }
 
 /// Reason that a node is not asked to run in the enforced environment.
@@ -170,7 +239,7 @@ fn shown_options(spec: &JobSpec, run: &PuppetWork, nodes: &[Certname]) -> Value 
     let environment = run.environment.as_ref();
     let is_enforced = environment.is_some_and(|it| it.is_enforced || is_pinned);
     let (code, code_id) = run.code.to_shown_mode();
-    let mut options = json!({
+    json!({
         "environment": spec.work.environment_text(),
         "enforce_environment": is_enforced,
         "scope": spec.scope.to_shown_value(nodes),
@@ -195,7 +264,5 @@ fn shown_options(spec: &JobSpec, run: &PuppetWork, nodes: &[Certname]) -> Value 
         "timeout": limits.timeout.map(|timeout| timeout.as_secs()),
         "description": spec.description,
         "scheduled-job-id": spec.slot.map(|slot| slot.schedule),
-    });
-    add_rollout_options(&mut options, &limits.rollout);
-    options
+    })
 }

@@ -37,7 +37,7 @@ fn pinned_run(nodes: &[Certname], code_id: &str, flags: PuppetFlags) -> JobSpec 
         code: CatalogCode::Pinned {
             code_id: code_id.parse().unwrap(),
         },
-        reports_reruns: false,
+        ..PuppetWork::default()
     };
     JobSpec::new(JobWork::Puppet(run), NodeScope::Nodes(nodes.to_vec()))
 }

@@ -178,6 +178,76 @@ async fn producers_run_before_their_consumers() {
 }
 
 #[tokio::test]
+async fn with_a_barrier_the_levels_run_one_after_the_other() {
+    let instances = lamp();
+    let world = world(Applications {
+        instances,
+        ..Applications::default()
+    })
+    .await;
+    let slow = Manner {
+        takes_ms: 0..5,
+        ..Manner::default()
+    };
+    let nodes = world.agents(6, &slow);
+    let mut spec = deploy(&nodes);
+    let JobWork::Puppet(work) = &mut spec.work else {
+        panic!("{:?}", spec.work)
+    };
+    work.has_barrier = true;
+    let job = world.run(spec).await;
+    let told = told(&world.over(job).await);
+    assert_eq!(world.state(job).await, "finished");
+    let row = world.store.job(job).await.unwrap().unwrap();
+    let options: Value = serde_json::from_str(&row.options).unwrap();
+    assert_eq!(options["batch"], json!([3, 2, 1]));
+    for (before, after) in [(&[3, 4, 5][..], &[0, 1][..]), (&[0, 1], &[2])] {
+        for (first, then) in before
+            .iter()
+            .flat_map(|it| after.iter().map(move |after| (it, after)))
+        {
+            let end = place(&told, &format!("finished {first}"));
+            let start = place(&told, &format!("running {then}"));
+            assert!(end < start, "{first} {then}: {told:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn too_many_levels_for_a_barrier_are_refused() {
+    let names: Vec<String> = (0..40).map(|number| format!("c{number}")).collect();
+    let components = (0..40).map(|number: usize| {
+        let produces = vec![names[number].as_str()];
+        let consumes: Vec<&str> = number
+            .checked_sub(1)
+            .map(|it| names[it].as_str())
+            .into_iter()
+            .collect();
+        (number, produces, consumes)
+    });
+    let components: Vec<_> = components.collect();
+    let components: Vec<(usize, &[&str], &[&str])> = components
+        .iter()
+        .map(|it| (it.0, &it.1[..], &it.2[..]))
+        .collect();
+    let world = world(Applications {
+        instances: vec![instance("Deep[x]", &components)],
+        ..Applications::default()
+    })
+    .await;
+    let nodes = world.agents(40, &Manner::default());
+    let mut spec = deploy(&nodes);
+    let JobWork::Puppet(work) = &mut spec.work else {
+        panic!("{:?}", spec.work)
+    };
+    work.has_barrier = true;
+    let Err(RunJobError::Limit(message)) = world.jobs().run(spec).await else {
+        panic!("it was made");
+    };
+    assert!(message.contains("40 levels"), "{message}");
+}
+
+#[tokio::test]
 async fn an_application_names_its_nodes() {
     let instances = lamp();
     let world = world(Applications {

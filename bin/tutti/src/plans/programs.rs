@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use ::plans::{PlanFault, PlanLaunch, PlanProgram, PlanProgramSource};
-use agent_catalogs::AgentCatalogs;
+use agent_catalogs::{AgentCatalogs, ImportChanges};
 use async_trait::async_trait;
-use convergence::{BuiltInConvergence, ImportedData};
+use convergence::{BuiltInConvergence, ComparedImports, ImportedData};
 use pcp::Certname;
 use plan_language::PuppetPlans;
 
@@ -37,11 +37,19 @@ pub(super) struct CatalogImports(pub(super) AgentCatalogs);
 
 #[async_trait]
 impl ImportedData for CatalogImports {
-    async fn changed(&self, certnames: &[String]) -> Result<Vec<String>, String> {
-        let names = certnames.iter().map(|name| name.parse::<Certname>());
-        let names: Result<Vec<Certname>, _> = names.collect();
-        let names = names.map_err(|error| error.to_string())?;
-        let changed = self.0.nodes_with_changed_imports(names).await;
-        Ok(changed.iter().map(ToString::to_string).collect())
+    async fn compare(&self, certnames: &[String]) -> ComparedImports {
+        // They are names of nodes that have run.
+        let names = certnames.iter().filter_map(|name| name.parse().ok());
+        let ImportChanges {
+            changed,
+            unknown,
+            failure,
+        } = self.0.compare_imports(names.collect()).await;
+        let texts = |names: Vec<Certname>| names.iter().map(ToString::to_string).collect();
+        ComparedImports {
+            changed: texts(changed),
+            unknown: texts(unknown),
+            failure,
+        }
     }
 }

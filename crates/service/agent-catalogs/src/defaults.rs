@@ -93,6 +93,10 @@ pub const BLOCK_VALUE_BYTES: usize = 32;
 /// allowed elsewhere.
 pub const BLOCK_VALUES_DEPTH_MAX: usize = 256;
 
-/// Nodes whose imported data are compared at a time. A comparison waits for a database more than it computes, and the
-/// engine bounds the threads that it takes.
-pub const IMPORT_CHECKS: usize = 8;
+/// Nodes whose imported data are compared at a time: half of the queries that the engine runs for such comparisons, so
+/// that agents that ask for catalogs wait for few of them.
+pub const IMPORT_CHECKS: usize = 4;
+
+/// Nodes whose imported data could not be compared, after which the others are not asked for. With 10 seconds for each and
+/// four at a time, a source that does not answer is noticed after 40 seconds.
+pub const IMPORT_FAILURES: usize = 16;

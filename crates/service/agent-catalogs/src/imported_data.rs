@@ -1,59 +1,97 @@
 //! Nodes whose catalogs were compiled from data of other nodes that have changed since. Main method:
-//! [`AgentCatalogs::nodes_with_changed_imports`].
+//! [`AgentCatalogs::compare_imports`].
 //!
-//! Invariant: a node is named only if a query of its last catalog has another result now; nothing is compiled.
+//! Invariant: a node counts as changed only if its agent has not got its newest catalog, or a query of it has another
+//! result now; nothing is compiled.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use pcp::Certname;
 use tokio::task::JoinSet;
 
 use crate::agent_catalogs::AgentCatalogs;
-use crate::defaults::IMPORT_CHECKS;
+use crate::defaults::{IMPORT_CHECKS, IMPORT_FAILURES};
+
+/// Nodes by what became of the data of other nodes in their last catalogs, each list in alphabetical order. Nodes with
+/// the same data, and those without a kept catalog, are in none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportChanges {
+    pub changed: Vec<Certname>,
+    /// Nodes whose queries have no result now.
+    pub unknown: Vec<Certname>,
+    /// The first reason for that.
+    pub failure: Option<String>,
+}
+
+/// The outcome of one node.
+enum ImportCheck {
+    Same,
+    Changed,
+    Unknown(String),
+}
 
 impl AgentCatalogs {
-    /// Those of the nodes whose exported resources, capabilities or queries have other results than in their last
-    /// catalogs, in alphabetical order. Nodes without a kept catalog are left out, and so are those whose queries
-    /// have no result now, with a line in the log.
-    pub async fn nodes_with_changed_imports(&self, certnames: Vec<Certname>) -> Vec<Certname> {
-        let mut changed = Vec::new();
+    /// Compares the collectors of exported resources and the queries in the last catalogs of these nodes with the results
+    /// that they have now. After some failures the data of the rest are not compared: their source does not answer.
+    pub async fn compare_imports(&self, certnames: Vec<Certname>) -> ImportChanges {
+        let mut changes = ImportChanges::default();
         let mut waiting = certnames.into_iter();
         let mut running = JoinSet::new();
         loop {
             while running.len() < IMPORT_CHECKS
+                && changes.unknown.len() < IMPORT_FAILURES
                 && let Some(certname) = waiting.next()
             {
                 let engine = self.clone();
                 running.spawn(async move {
-                    let has_changed = engine.has_changed_imports(&certname).await;
-                    has_changed.then_some(certname)
+                    let check = engine.check_imports(&certname).await;
+                    (certname, check)
                 });
             }
             match running.join_next().await {
-                Some(Ok(found)) => changed.extend(found),
-                // A check that broke (a bug) names no node.
-                Some(Err(error)) => tracing::error!(%error, "imported data were not compared"),
+                Some(Ok((_, ImportCheck::Same))) => {}
+                Some(Ok((certname, ImportCheck::Changed))) => changes.changed.push(certname),
+                Some(Ok((certname, ImportCheck::Unknown(failure)))) => {
+                    tracing::warn!(%certname, failure, "the data that a node imports cannot be compared");
+                    changes.unknown.push(certname);
+                    changes.failure.get_or_insert(failure);
+                }
+                Some(Err(error)) => {
+                    tracing::error!(%error, "a comparison of imported data broke (a bug)");
+                    changes.failure.get_or_insert_with(|| error.to_string());
+                }
                 None => break,
             }
         }
-        changed.sort();
-        changed
+        changes.unknown.extend(waiting);
+        changes.changed.sort();
+        changes.unknown.sort();
+        changes
     }
 
-    async fn has_changed_imports(&self, certname: &Certname) -> bool {
+    async fn check_imports(&self, certname: &Certname) -> ImportCheck {
         let kept = self.kept_catalogs(certname).await.into_iter().next();
-        let Some(newest) = kept.and_then(|kept| kept.newest.clone()) else {
-            return false;
+        let Some((kept, newest)) = kept.and_then(|kept| Some((kept.clone(), kept.newest.clone()?)))
+        else {
+            return ImportCheck::Same;
         };
-        let queries = Arc::clone(&newest.dependencies.queries);
-        let changed = self.inner.catalogs.changed_queries(certname, &queries);
-        let (failed, changed): (Vec<_>, Vec<_>) = changed
-            .await
-            .into_iter()
-            .partition(|query| query.failure.is_some());
-        if let Some(failure) = failed.first().and_then(|query| query.failure.as_deref()) {
-            tracing::warn!(%certname, failure, "it is not known whether data that the node imports have changed");
+        // Compiled in advance, from other data than the agent's.
+        if !kept.given.load(Ordering::Relaxed) {
+            return ImportCheck::Changed;
         }
-        !changed.is_empty()
+        let queries = Arc::clone(&newest.dependencies.queries);
+        let changed = self
+            .inner
+            .catalogs
+            .changed_queries(certname, &queries)
+            .await;
+        if changed.iter().any(|query| query.failure.is_none()) {
+            return ImportCheck::Changed;
+        }
+        match changed.into_iter().find_map(|query| query.failure) {
+            Some(failure) => ImportCheck::Unknown(failure),
+            None => ImportCheck::Same,
+        }
     }
 }

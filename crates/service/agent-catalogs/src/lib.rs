@@ -48,6 +48,7 @@ pub use facts_policy::{FactsPolicies, FactsPolicy};
 pub use fingerprint::CatalogInput;
 pub use history::{KeptCatalogRecord, NodeCatalogRecord};
 pub use ignored_names::IgnoredNames;
+pub use imported_data::ImportChanges;
 pub use metadata_document::MetadataDocument;
 pub use service_catalog::{ServiceCatalog, ServiceCatalogRequest};
 pub use static_files::{BY_HASH, StaticContent, StaticContents, StaticFileError, inline_files};

@@ -7,11 +7,11 @@
     reason = "a benchmark prints its figures"
 )]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use convergence::{ConvergenceOptions, ConvergenceProgress, NodeRun};
+use convergence::{ConvergenceOptions, ConvergenceProgress, EndedWave, NodeRun};
 use serde_json::{Value, json};
 
 /// Of so many nodes one never settles.
@@ -72,8 +72,11 @@ fn measure(nodes: usize) {
         }
         let results: Vec<Value> = wave.iter().map(|it| result(*it, runs[*it])).collect();
         let since = Instant::now();
-        let ended = results.iter().filter_map(NodeRun::from_result).collect();
-        let next = progress.record_wave(ended, &BTreeSet::new());
+        let runs = results.iter().filter_map(NodeRun::from_result).collect();
+        let next = progress.record_wave(EndedWave {
+            runs,
+            ..EndedWave::default()
+        });
         took += since.elapsed();
         let Some(next) = next else { break };
         wave = next.nodes.iter().map(|node| indices[node]).collect();

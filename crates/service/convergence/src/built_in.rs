@@ -96,6 +96,8 @@ impl PlanProgram for BuiltInConvergence {
             options: self.options,
             imported_data: &self.imported_data,
             site: PLAN_NAME,
+            // The launch is stored, and never another one.
+            shown: &Value::Null,
         };
         let outcome = converge(branch, &request, &mut |_| ())?;
         if outcome.state == ConvergenceState::Converged {

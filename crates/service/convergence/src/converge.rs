@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jobs::{JobSpec, NodeScope};
+use jobs::{JobSpec, KIND_MAX_FAILURES, KIND_STOPPED, NodeScope};
 use plans::{
     LocalEffect, PlanBranch, PlanEventMessage, PlanFault, StepOutcome, StepRequest, StepWork,
 };
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use crate::node_run::{NodeRun, RunEnd};
 use crate::options::ConvergenceOptions;
 use crate::outcome::ConvergenceOutcome;
-use crate::progress::{ConvergenceProgress, NextWave, RerunCounts};
+use crate::progress::{ConvergenceProgress, EndedWave, NextWave, RerunCounts};
 
 /// Kind of the error of nodes that have not converged.
 pub const NOT_CONVERGED: &str = "tutti/not-converged";
@@ -26,9 +26,19 @@ pub const NOT_CONVERGED: &str = "tutti/not-converged";
 /// Knows whether catalogs of this server were compiled from data of other nodes that have changed since.
 #[async_trait]
 pub trait ImportedData: fmt::Debug + Send + Sync {
-    /// Those of the nodes whose last catalogs were compiled from exported resources, capabilities or other data of
-    /// nodes with other values than now. The error is a message.
-    async fn changed(&self, certnames: &[String]) -> Result<Vec<String>, String>;
+    /// Compares the last catalogs of these nodes with the data that there are now.
+    async fn compare(&self, certnames: &[String]) -> ComparedImports;
+}
+
+/// Nodes by what became of the data of other nodes in their last catalogs. All others have the same data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ComparedImports {
+    /// Nodes whose exported resources of others, or query results, have other values now.
+    pub changed: Vec<String>,
+    /// Nodes of which that is not known.
+    pub unknown: Vec<String>,
+    /// The first reason for which it is not known.
+    pub failure: Option<String>,
 }
 
 /// Runs to be repeated.
@@ -40,6 +50,8 @@ pub struct ConvergenceRequest<'a> {
     pub imported_data: &'a Arc<dyn ImportedData>,
     /// Position in the plan's code, for users.
     pub site: &'a str,
+    /// The options as the plan's code has them, which distinguish its steps.
+    pub shown: &'a Value,
 }
 
 /// Runs Puppet on the nodes of the job, and again on those that have reason to. `take_results` gets the results of the
@@ -54,37 +66,25 @@ pub fn converge(
 ) -> Result<ConvergenceOutcome, PlanFault> {
     let waves = ConvergenceWaves { branch, request };
     let mut progress = ConvergenceProgress::new(request.options);
-    let mut outcome = waves.run(1, request.job.clone())?;
+    let (mut number, mut job) = (1, request.job.clone());
     loop {
-        let results = outcome.value["results"]
-            .as_array()
-            .map_or(&[][..], Vec::as_slice);
-        take_results(results);
-        let runs: Vec<NodeRun> = results.iter().filter_map(NodeRun::from_result).collect();
-        let settled = summarize_runs(&runs);
-        let nodes: BTreeSet<&str> = progress
-            .nodes()
-            .chain(runs.iter().map(|run| run.certname.as_str()))
-            .collect();
-        let nodes: Vec<String> = nodes.into_iter().map(str::to_owned).collect();
-        let changed = waves.changed_imports(nodes)?;
-        let Some(next) = progress.record_wave(runs, &changed) else {
+        let wave = waves.run(number, job, &progress, take_results)?;
+        let summary = summarize_runs(&wave.runs);
+        let Some(next) = progress.record_wave(wave) else {
             let outcome = progress.into_outcome();
-            waves.tell(
-                "convergence_ended",
-                &format!("{settled}; {}", outcome.describe()),
-            )?;
+            let text = format!("{summary}; {}", outcome.describe());
+            waves.tell("convergence_ended", number, &text)?;
             return Ok(outcome);
         };
-        waves.tell(
-            "wave_ended",
-            &format!("{settled}; {}", describe_next(&next)),
-        )?;
+        let text = format!("{summary}; {}", describe_next(&next));
+        waves.tell("wave_ended", number, &text)?;
         waves.pause(next.pause)?;
-        let mut job = request.job.clone();
-        job.scope = NodeScope::Nodes(parse_names(&next.nodes));
-        job.nodes = None;
-        outcome = waves.run(next.number, job)?;
+        number = next.number;
+        job = JobSpec {
+            scope: NodeScope::Nodes(parse_names(&next.nodes)),
+            nodes: None,
+            ..request.job.clone()
+        };
     }
 }
 
@@ -95,35 +95,70 @@ struct ConvergenceWaves<'a> {
 }
 
 impl ConvergenceWaves<'_> {
-    /// Runs Puppet, and waits for all nodes.
-    fn run(&self, wave: u32, job: JobSpec) -> Result<StepOutcome, PlanFault> {
+    /// Runs Puppet, waits for all nodes, and compares the data of other nodes.
+    fn run(
+        &self,
+        number: u32,
+        job: JobSpec,
+        progress: &ConvergenceProgress,
+        take_results: &mut dyn FnMut(&[Value]),
+    ) -> Result<EndedWave, PlanFault> {
         let nodes = match &job.scope {
             NodeScope::Nodes(nodes) => json!(nodes),
             _ => Value::Null,
         };
-        let arguments = json!({"wave": wave, "on": nodes});
+        let arguments = json!({"wave": number, "on": nodes, "do": self.request.shown});
         let outcome = self.step("puppet", arguments, StepWork::Run(Box::new(job)))?;
-        if outcome.value["results"].is_array() {
-            return Ok(outcome);
-        }
-        // The engine refused the job.
-        Err(PlanFault::Failed((*outcome.value).clone()))
+        let Some(results) = outcome.value["results"].as_array() else {
+            // The engine refused the job.
+            return Err(PlanFault::Failed((*outcome.value).clone()));
+        };
+        take_results(results);
+        let is_halted = outcome.value["state"] == "stopped" || results.iter().any(is_halt);
+        let runs: Vec<NodeRun> = results.iter().filter_map(NodeRun::from_result).collect();
+        drop(outcome);
+        let names = runs.iter().map(|run| run.certname.as_str());
+        let nodes: BTreeSet<&str> = progress.nodes().chain(names).collect();
+        let imports = self.compare_imports(number, nodes)?;
+        Ok(EndedWave {
+            runs,
+            changed_imports: imports.changed.into_iter().collect(),
+            unknown_imports: imports.unknown.into_iter().collect(),
+            is_halted,
+        })
     }
 
-    fn changed_imports(&self, nodes: Vec<String>) -> Result<BTreeSet<String>, PlanFault> {
-        let arguments = json!({"of": nodes.len()});
+    fn compare_imports(
+        &self,
+        number: u32,
+        nodes: BTreeSet<&str>,
+    ) -> Result<ComparedImports, PlanFault> {
+        let arguments = json!({"wave": number, "of": nodes.len()});
         let imported_data = Arc::clone(self.request.imported_data);
-        let work = StepWork::RunLocalEffect(Arc::new(ImportedDataQuery {
+        let nodes = nodes.into_iter().map(str::to_owned).collect();
+        let work = StepWork::RunLocalEffect(Arc::new(ImportsComparison {
             imported_data,
             nodes,
         }));
         let outcome = self.step("imported_data", arguments, work)?;
-        let changed = outcome.value["changed"].as_array().into_iter().flatten();
-        let changed = changed.filter_map(|name| name.as_str().map(str::to_owned));
-        if let Some(error) = outcome.value["error"].as_str() {
-            self.tell("imported_data_unknown", error)?;
+        let names = |key: &str| {
+            let names = outcome.value[key].as_array().into_iter().flatten();
+            let names = names.filter_map(|name| name.as_str().map(str::to_owned));
+            names.collect::<Vec<_>>()
+        };
+        let imports = ComparedImports {
+            changed: names("changed"),
+            unknown: names("unknown"),
+            failure: outcome.value["failure"].as_str().map(str::to_owned),
+        };
+        if let Some(failure) = &imports.failure {
+            let nodes = count_nodes(imports.unknown.len());
+            let text = format!(
+                "it is not known whether data of other nodes have changed that {nodes} import: {failure}"
+            );
+            self.tell("imported_data_unknown", number, &text)?;
         }
-        Ok(changed.collect())
+        Ok(imports)
     }
 
     fn pause(&self, pause: Duration) -> Result<(), PlanFault> {
@@ -135,14 +170,16 @@ impl ConvergenceWaves<'_> {
             .map(drop)
     }
 
-    /// Adds a message to the events of the plan job.
-    fn tell(&self, kind: &str, text: &str) -> Result<(), PlanFault> {
+    /// Adds a message to the events of the plan job. The text distinguishes no steps, so that another version of the
+    /// server may have other words.
+    fn tell(&self, kind: &str, number: u32, text: &str) -> Result<(), PlanFault> {
         let message = PlanEventMessage {
             kind: kind.to_owned(),
             details: Map::from_iter([("message".to_owned(), Value::from(text))]),
             message: text.to_owned(),
         };
-        self.step("event", json!(text), StepWork::RecordEvent(message))
+        let arguments = json!({"wave": number, "kind": kind});
+        self.step("event", arguments, StepWork::RecordEvent(message))
             .map(drop)
     }
 
@@ -161,27 +198,31 @@ impl ConvergenceWaves<'_> {
     }
 }
 
-struct ImportedDataQuery {
+struct ImportsComparison {
     imported_data: Arc<dyn ImportedData>,
     nodes: Vec<String>,
 }
 
 #[async_trait]
-impl LocalEffect for ImportedDataQuery {
+impl LocalEffect for ImportsComparison {
     fn is_repeatable(&self) -> bool {
         true
     }
 
-    /// An error does not end the waves: nodes that request another run are known all the same.
     async fn perform(&self) -> StepOutcome {
-        StepOutcome::ok(match self.imported_data.changed(&self.nodes).await {
-            Ok(changed) => json!({"changed": changed}),
-            Err(error) => json!({
-                "changed": [],
-                "error": format!("it is not known whose imported data have changed: {error}"),
-            }),
-        })
+        let ComparedImports {
+            changed,
+            unknown,
+            failure,
+        } = self.imported_data.compare(&self.nodes).await;
+        StepOutcome::ok(json!({"changed": changed, "unknown": unknown, "failure": failure}))
     }
+}
+
+/// True for the result of a node that was not started because its job was stopped or has too many failures.
+fn is_halt(result: &Value) -> bool {
+    let kind = result["value"]["_error"]["kind"].as_str();
+    kind.is_some_and(|kind| [KIND_STOPPED, KIND_MAX_FAILURES].contains(&kind))
 }
 
 fn parse_names(nodes: &[String]) -> Vec<pcp::Certname> {

@@ -25,3 +25,11 @@ pub const LISTED_NODES: usize = 1_000;
 
 /// Requests of one run that are read: the module that makes them keeps 64 by key.
 pub const RERUN_REQUESTS: usize = 64;
+
+/// Runs in a row with changed data of other nodes that change nothing, after which such data are no reason any more: the
+/// first may be for data that do not matter, and a second one confirms it.
+pub const IDLE_IMPORTS: u32 = 2;
+
+/// Messages of a resource that a result has at most, by the limit of the agent. A resource with as many may have had
+/// others.
+pub const RESOURCE_MESSAGES: usize = 4;

@@ -18,8 +18,8 @@ mod progress;
 mod tests;
 
 pub use built_in::{BuiltInConvergence, ConvergenceLaunch, InvalidConvergence, PLAN_NAME};
-pub use converge::{ConvergenceRequest, ImportedData, NOT_CONVERGED, converge};
+pub use converge::{ComparedImports, ConvergenceRequest, ImportedData, NOT_CONVERGED, converge};
 pub use node_run::{ChangedResources, NodeRun, RequestedRerun, RunEnd};
 pub use options::ConvergenceOptions;
 pub use outcome::{ConvergenceOutcome, ConvergenceState, UnsettledNode};
-pub use progress::{ConvergenceProgress, NextWave, RerunCounts};
+pub use progress::{ConvergenceProgress, EndedWave, NextWave, RerunCounts};

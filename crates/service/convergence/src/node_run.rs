@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::defaults::{NAMED_RESOURCES, RERUN_REQUESTS};
+use crate::defaults::{NAMED_RESOURCES, RERUN_REQUESTS, RESOURCE_MESSAGES};
 
 /// Error kind of a node that did not run because one did not succeed that it waits for.
 const DEPENDENCY_FAILED: &str = jobs::KIND_DEPENDENCY;
@@ -49,10 +49,11 @@ pub struct RequestedRerun {
     pub delta: Duration,
 }
 
-/// The resources that a run changed or failed to change.
+/// What a run changed or failed to change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangedResources {
-    /// Hash over resources, results and messages. Messages name old and new values.
+    /// Hash over resources, results and messages, and over the errors of a run that failed. Messages name old and new
+    /// values.
     pub fingerprint: [u8; 32],
     /// The first of them, as `Type[title]`.
     pub names: Vec<String>,
@@ -124,6 +125,10 @@ impl ChangedResources {
             hash.update(detail.as_bytes());
             hash.update(b"\n");
         }
+        // Failures without resources differ by what was logged.
+        let failure = (value["status"] != "changed" && value["status"] != "unchanged")
+            .then(|| serde_json::json!([value["status"], value["errors"], value["_error"]["msg"]]));
+        hash.update(serde_json::json!(failure).to_string());
         let omitted = &value["resources_omitted"];
         let is_omitted = |key: &str| omitted[key].as_u64().is_some_and(|count| count > 0);
         Self {
@@ -133,9 +138,21 @@ impl ChangedResources {
                 .map(|(name, _)| name)
                 .take(NAMED_RESOURCES)
                 .collect(),
-            is_complete: !is_omitted("changed") && !is_omitted("failed"),
+            is_complete: !is_omitted("changed")
+                && !is_omitted("failed")
+                && !has_cut_messages(value),
         }
     }
+}
+
+/// True if the messages of a resource may have been cut, by their number or their length.
+fn has_cut_messages(value: &Value) -> bool {
+    let resources = value["resources"].as_array().into_iter().flatten();
+    let mut messages = resources.filter_map(|resource| resource["messages"].as_array());
+    messages.any(|messages| {
+        let mut texts = messages.iter().filter_map(Value::as_str);
+        messages.len() >= RESOURCE_MESSAGES || texts.any(|text| text.ends_with('…'))
+    })
 }
 
 fn read_reruns(value: &Value) -> Vec<RequestedRerun> {

@@ -29,6 +29,8 @@ pub struct ConvergenceOutcome {
 pub enum ConvergenceState {
     /// No node has a reason to run again.
     Converged,
+    /// It is not known whether nodes have one.
+    Unknown,
     /// The last wave has ended, and nodes would run again.
     Capped,
     /// A node changes the same again and again.
@@ -113,6 +115,11 @@ impl UnsettledNode {
         };
         Some(match state {
             NodeState::Settled => return None,
+            NodeState::UnknownImports => node(
+                ConvergenceState::Unknown,
+                "it is not known whether data of other nodes have changed since its last run"
+                    .to_owned(),
+            ),
             NodeState::Repeating { resources } => Self {
                 resources,
                 ..node(

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
+use crate::defaults::IDLE_IMPORTS;
 use crate::node_run::{NodeRun, RunEnd};
 use crate::options::ConvergenceOptions;
 use crate::outcome::{ConvergenceOutcome, UnsettledNode};
@@ -20,14 +21,30 @@ pub struct ConvergenceProgress {
     reasons: BTreeMap<String, RerunReason>,
 }
 
+/// The end of a wave, and the data that are compared after it.
+#[derive(Debug, Default)]
+pub struct EndedWave {
+    pub runs: Vec<NodeRun>,
+    /// Nodes whose catalogs were compiled from data of other nodes that have changed since.
+    pub changed_imports: BTreeSet<String>,
+    /// Nodes of which that is not known.
+    pub unknown_imports: BTreeSet<String>,
+    /// True if the job was stopped, or ended because too many nodes failed.
+    pub is_halted: bool,
+}
+
 #[derive(Debug, Default)]
 struct NodeProgress {
     /// Runs of Puppet.
     runs: u32,
-    /// Fingerprints of the changes of all runs.
+    /// Fingerprints of all runs.
     seen: HashSet<[u8; 32]>,
     /// Its last run failed, and did the same as an earlier one.
     is_failing_again: bool,
+    /// Runs in a row with changed data of other nodes that changed nothing.
+    idle_imports: u32,
+    /// Longest pause that its last run requested.
+    delta: Duration,
     state: NodeState,
 }
 
@@ -36,6 +53,8 @@ struct NodeProgress {
 pub(crate) enum NodeState {
     #[default]
     Settled,
+    /// It is not known whether its data of other nodes have changed.
+    UnknownImports,
     /// It changed the same as before.
     Repeating {
         resources: Vec<String>,
@@ -107,55 +126,42 @@ impl ConvergenceProgress {
         self.nodes.keys().map(String::as_str)
     }
 
-    /// Records the end of a wave. `changed_imports` names the nodes whose catalogs were compiled from data of other
-    /// nodes that have changed since. Returns the next wave; `None` if there is none.
-    pub fn record_wave(
-        &mut self,
-        runs: Vec<NodeRun>,
-        changed_imports: &BTreeSet<String>,
-    ) -> Option<NextWave> {
+    /// Records the end of a wave. Returns the next wave; `None` if there is none.
+    pub fn record_wave(&mut self, wave: EndedWave) -> Option<NextWave> {
         self.wave += 1;
         let mut reasons = BTreeMap::new();
-        let mut pause = self.options.min_gap;
-        for run in runs {
-            let delta = run.reruns.iter().map(|rerun| rerun.delta).max();
+        for run in wave.runs {
             let certname = run.certname.clone();
             if let Some(reason) = self.record_run(run) {
-                pause = pause.max(delta.unwrap_or_default().min(self.options.max_delay));
                 reasons.insert(certname, reason);
             }
         }
-        for certname in changed_imports {
+        for certname in &wave.changed_imports {
             let node = self.nodes.get(certname);
             if node.is_some_and(NodeProgress::can_run) {
                 reasons.insert(certname.clone(), RerunReason::ImportedData);
             }
         }
-        let again: Vec<String> = self
-            .nodes
-            .iter()
-            .filter(|(_, node)| {
-                node.skipped_because_of()
-                    .is_some_and(|it| reasons.contains_key(it))
-            })
-            .map(|(certname, _)| certname.clone())
-            .collect();
-        reasons.extend(
-            again
-                .into_iter()
-                .map(|certname| (certname, RerunReason::Skipped)),
-        );
-        if self.wave >= self.options.max_waves {
+        for certname in self.released_nodes(&reasons) {
+            reasons.insert(certname, RerunReason::Skipped);
+        }
+        if reasons.is_empty() {
+            self.leave_unknown(&wave.unknown_imports);
+            return None;
+        }
+        if wave.is_halted || self.wave >= self.options.max_waves {
             self.leave_unfinished(reasons);
             return None;
         }
-        if reasons.is_empty() {
-            return None;
-        }
+        let deltas = reasons
+            .keys()
+            .filter_map(|it| self.nodes.get(it))
+            .map(|node| node.delta);
+        let longest = deltas.max().unwrap_or_default().min(self.options.max_delay);
         let next = NextWave {
             number: self.wave + 1,
             nodes: reasons.keys().cloned().collect(),
-            pause,
+            pause: longest.max(self.options.min_gap),
             counts: RerunCounts::of(reasons.values()),
         };
         self.reasons = reasons;
@@ -176,6 +182,7 @@ impl ConvergenceProgress {
         let has_new_data = self.reasons.get(&run.certname) == Some(&RerunReason::ImportedData);
         let node = self.nodes.entry(run.certname).or_default();
         let is_changed = matches!(run.end, RunEnd::Succeeded { is_changed: true });
+        let is_unchanged = matches!(run.end, RunEnd::Succeeded { is_changed: false });
         let reason = if !run.reruns.is_empty() {
             Some(RerunReason::Requested)
         } else if self.options.strict && is_changed {
@@ -183,14 +190,23 @@ impl ConvergenceProgress {
         } else {
             None
         };
-        let is_run = matches!(run.end, RunEnd::Succeeded { .. } | RunEnd::Failed { .. });
+        let is_run = is_changed || is_unchanged || matches!(run.end, RunEnd::Failed { .. });
         node.runs += u32::from(is_run);
-        let is_new = !is_run || node.seen.insert(run.changes.fingerprint);
+        node.delta = run
+            .reruns
+            .iter()
+            .map(|rerun| rerun.delta)
+            .max()
+            .unwrap_or_default();
+        node.idle_imports = match has_new_data && is_unchanged && reason.is_none() {
+            true => node.idle_imports + 1,
+            false => 0,
+        };
+        let is_known = !node.seen.insert(run.changes.fingerprint) && run.changes.is_complete;
         node.state = NodeState::after(run.end);
-        node.is_failing_again = !is_new && matches!(node.state, NodeState::Failed { .. });
+        node.is_failing_again = is_known && matches!(node.state, NodeState::Failed { .. });
         // With other data a node may do the same again, and reach another state.
-        let is_repeating = !is_new && !has_new_data && run.changes.is_complete;
-        if is_repeating && reason.is_some() {
+        if is_known && !has_new_data && reason.is_some() {
             if node.state == NodeState::Settled {
                 let resources = run.changes.names;
                 node.state = NodeState::Repeating { resources };
@@ -200,15 +216,32 @@ impl ConvergenceProgress {
         reason
     }
 
+    /// The nodes that were skipped because of a node that runs again.
+    fn released_nodes(&self, reasons: &BTreeMap<String, RerunReason>) -> Vec<String> {
+        let is_released = |node: &NodeProgress| {
+            node.skipped_because_of()
+                .is_some_and(|failed| reasons.contains_key(failed))
+        };
+        let released = self.nodes.iter().filter(|(_, node)| is_released(node));
+        released.map(|(certname, _)| certname.clone()).collect()
+    }
+
     fn leave_unfinished(&mut self, reasons: BTreeMap<String, RerunReason>) {
         for (certname, reason) in reasons {
             if let Some(node) = self.nodes.get_mut(&certname)
-                && !matches!(
-                    node.state,
-                    NodeState::Failed { .. } | NodeState::Skipped { .. }
-                )
+                && node.state == NodeState::Settled
             {
                 node.state = NodeState::Unfinished { reason };
+            }
+        }
+    }
+
+    fn leave_unknown(&mut self, unknown: &BTreeSet<String>) {
+        for certname in unknown {
+            if let Some(node) = self.nodes.get_mut(certname)
+                && node.state == NodeState::Settled
+            {
+                node.state = NodeState::UnknownImports;
             }
         }
     }
@@ -217,10 +250,17 @@ impl ConvergenceProgress {
 // === impl NodeProgress ===
 
 impl NodeProgress {
-    /// A node is not tried again because of others if it could not run, since it may be away for good, or if it fails in
-    /// the same way with other data: without a new catalog its data would count as changed for ever.
+    /// True if the node runs again because of data of other nodes. It does not if it
+    /// - could not run, since it may be away for good;
+    /// - was skipped, since it would run without the node that it waits for;
+    /// - fails in the same way with other data: without a new catalog its data would count as changed for ever;
+    /// - changes nothing with other data, again and again, as with a query whose result always differs.
     fn can_run(&self) -> bool {
-        !self.is_failing_again && !matches!(self.state, NodeState::NotRun { .. })
+        let is_run = !matches!(
+            self.state,
+            NodeState::NotRun { .. } | NodeState::Skipped { .. }
+        );
+        is_run && !self.is_failing_again && self.idle_imports < IDLE_IMPORTS
     }
 
     /// The node because of which this one did not run; `None` if there is none.

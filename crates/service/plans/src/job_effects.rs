@@ -125,7 +125,10 @@ fn result(job: &JobRow, run: RunRow, secret: Option<ReturnedSecret>) -> Value {
     let value = run.result.as_deref().map(serde_json::from_str);
     let mut value = value.and_then(Result::ok).unwrap_or(Value::Null);
     let mut ok = run.state == "finished";
-    if !ok && let Some(error) = puppet_run_error(&run, &value) {
+    if !ok
+        && job.command == PUPPET_COMMAND
+        && let Some(error) = puppet_run_error(&run, &value)
+    {
         value["_error"] = error;
     }
     match (secret, &mut value) {
@@ -177,6 +180,9 @@ fn job_not_started(error: RunJobError) -> JobStartError {
         error => JobStartError::Refused(task_refusal_error(&error)),
     }
 }
+
+/// The command of jobs that run Puppet.
+const PUPPET_COMMAND: &str = "deploy";
 
 /// The error kind of a run of Puppet that failed.
 const PUPPET_RUN_FAILED: &str = "tutti/puppet-run-failed";

@@ -10,7 +10,7 @@ use ::plans::{
     PlanProgramSource, Plans, PlansConfig, StepRequest, StepWork,
 };
 use async_trait::async_trait;
-use convergence::{BuiltInConvergence, ImportedData};
+use convergence::{BuiltInConvergence, ComparedImports, ImportedData};
 use jobs::{JobSpec, JobWork, Jobs, NodeScope, TaskWork};
 use pki::seal::SealKey;
 use serde_json::{Map, Value, json};
@@ -29,8 +29,8 @@ struct NoImports;
 
 #[async_trait]
 impl ImportedData for NoImports {
-    async fn changed(&self, _: &[String]) -> Result<Vec<String>, String> {
-        Ok(Vec::new())
+    async fn compare(&self, _: &[String]) -> ComparedImports {
+        ComparedImports::default()
     }
 }
 

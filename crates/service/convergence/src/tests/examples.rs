@@ -1,11 +1,10 @@
 //! One example for each rule.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{changed, ending, unchanged};
 use crate::node_run::{NodeRun, RunEnd};
-use crate::progress::{ConvergenceProgress, NextWave, RerunCounts};
+use crate::progress::{ConvergenceProgress, EndedWave, NextWave, RerunCounts};
 use crate::{ConvergenceOptions, ConvergenceOutcome, ConvergenceState};
 
 const NOBODY: [&str; 0] = [];
@@ -23,11 +22,14 @@ fn record(
     runs: impl IntoIterator<Item = NodeRun>,
     changed_imports: &[&str],
 ) -> Option<NextWave> {
-    let changed_imports: BTreeSet<String> = changed_imports
-        .iter()
-        .map(|&name| name.to_owned())
-        .collect();
-    progress.record_wave(runs.into_iter().collect(), &changed_imports)
+    progress.record_wave(EndedWave {
+        runs: runs.into_iter().collect(),
+        changed_imports: changed_imports
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect(),
+        ..EndedWave::default()
+    })
 }
 
 /// The nodes of the next wave.
@@ -182,6 +184,79 @@ fn nodes_that_fail_or_do_not_run_are_no_success() {
     assert_eq!(outcome.state, ConvergenceState::Failed);
     assert_eq!(outcome.unsettled.keys().collect::<Vec<_>>(), ["b", "c"]);
     assert_eq!(outcome.nodes_by_runs, [(0, 1), (1, 1), (2, 1)].into());
+}
+
+#[test]
+fn a_skipped_node_never_runs_without_the_node_that_it_waits_for() {
+    let mut progress = ConvergenceProgress::new(waves(10));
+    let message = String::new();
+    let db = ending(
+        changed("db", &["Exec[x]"], None),
+        RunEnd::Failed { message },
+    );
+    let (message, failed) = (String::new(), "db".to_owned());
+    let web = ending(unchanged("web"), RunEnd::Skipped { message, failed });
+    assert_eq!(next(&mut progress, [db, web], &["web"]), NOBODY);
+    assert_eq!(progress.into_outcome().unsettled_count(), 2);
+}
+
+#[test]
+fn a_halted_wave_is_the_last_one() {
+    let mut progress = ConvergenceProgress::new(waves(10));
+    let wave = EndedWave {
+        runs: vec![changed("a", &["x"], Some(0))],
+        is_halted: true,
+        ..EndedWave::default()
+    };
+    assert_eq!(progress.record_wave(wave), None);
+    assert_eq!(progress.into_outcome().state, ConvergenceState::Capped);
+}
+
+#[test]
+fn an_end_without_knowledge_of_imports_is_no_convergence() {
+    let unknown = || EndedWave {
+        unknown_imports: ["a".to_owned()].into(),
+        ..EndedWave::default()
+    };
+    let mut progress = ConvergenceProgress::new(waves(10));
+    let wave = EndedWave {
+        runs: vec![unchanged("a"), changed("b", &["x"], Some(0))],
+        ..unknown()
+    };
+    let second = progress.record_wave(wave);
+    assert_eq!(second.map(|wave| wave.nodes), Some(vec!["b".to_owned()]));
+    let wave = EndedWave {
+        runs: vec![unchanged("b")],
+        ..unknown()
+    };
+    assert_eq!(progress.record_wave(wave), None);
+    let outcome = progress.into_outcome();
+    assert_eq!(outcome.state, ConvergenceState::Unknown);
+    assert_eq!(outcome.unsettled.keys().collect::<Vec<_>>(), ["a"]);
+}
+
+#[test]
+fn data_that_always_differ_are_no_reason_for_ever() {
+    let mut progress = ConvergenceProgress::new(waves(10));
+    let run = || [unchanged("a")];
+    assert_eq!(next(&mut progress, run(), &["a"]), ["a"]);
+    assert_eq!(next(&mut progress, run(), &["a"]), ["a"]);
+    assert_eq!(next(&mut progress, run(), &["a"]), NOBODY);
+    assert_eq!(progress.into_outcome().state, ConvergenceState::Converged);
+}
+
+#[test]
+fn a_run_that_was_ended_may_request_another_one_once() {
+    let mut progress = ConvergenceProgress::new(waves(10));
+    let run = || {
+        let message = "its time was up".to_owned();
+        ending(changed("a", &[], Some(0)), RunEnd::NotRun { message })
+    };
+    assert_eq!(next(&mut progress, [run()], &NOBODY), ["a"]);
+    assert_eq!(next(&mut progress, [run()], &NOBODY), NOBODY);
+    let outcome = progress.into_outcome();
+    let expected = (ConvergenceState::Failed, "its time was up".to_owned());
+    assert_eq!(reason(&outcome, "a"), expected);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{changed, unchanged};
 use crate::node_run::NodeRun;
-use crate::progress::ConvergenceProgress;
+use crate::progress::{ConvergenceProgress, EndedWave};
 use crate::{ConvergenceOptions, ConvergenceState};
 
 /// What the runs of a node do.
@@ -54,7 +54,7 @@ proptest! {
                 run(node, fleet[node], *number)
             });
             let ended = ended.collect();
-            let Some(next) = progress.record_wave(ended, &BTreeSet::new()) else { break };
+            let Some(next) = progress.record_wave(EndedWave { runs: ended, ..EndedWave::default() }) else { break };
             wave = next.nodes;
         }
         let outcome = progress.into_outcome();

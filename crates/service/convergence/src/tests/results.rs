@@ -66,6 +66,31 @@ fn fingerprints_differ_with_resource_result_and_message() {
 }
 
 #[test]
+fn failures_without_resources_differ_by_what_was_logged() {
+    let fingerprint = |status: &str, error: &str| {
+        let value = json!({"status": status, "transaction_uuid": "x", "errors": [error]});
+        read("failure", value).changes.fingerprint
+    };
+    let base = fingerprint("failed", "need 3 peers, have 1");
+    assert_eq!(base, fingerprint("failed", "need 3 peers, have 1"));
+    assert_ne!(base, fingerprint("failed", "need 3 peers, have 2"));
+    assert_ne!(base, fingerprint("unchanged", ""));
+}
+
+#[test]
+fn results_with_cut_messages_are_not_complete() {
+    let complete = |messages: Value| {
+        let resource =
+            json!({"type": "File", "title": "/a", "status": "changed", "messages": messages});
+        let value = json!({"status": "changed", "resources": [resource]});
+        read("success", value).changes.is_complete
+    };
+    assert!(complete(json!(["a", "b", "c"])));
+    assert!(!complete(json!(["a", "b", "c", "d"])));
+    assert!(!complete(json!(["a long text…"])));
+}
+
+#[test]
 fn results_without_all_resources_are_not_complete() {
     let complete = |omitted: Value| {
         let value = json!({"status": "changed", "resources_omitted": omitted});

@@ -108,7 +108,7 @@ pub(crate) static DOCS: &[FunctionDoc] = evaluator::function_docs! {
     "run_plan": "Runs another plan with these parameters and returns its result.",
         "run_plan('app::version', 'major' => 2)" => "'2.0'";
     "run_puppet": "Runs Puppet on the targets with their own catalogs, as `tutti job run` does. The options are \
-        those of `command/deploy`, such as `environment` and `tags`. With `until_converged` (true, or a hash with \
+        those of Puppet, such as `environment` and `tags`. With `until_converged` (true, or a hash with \
         `max_waves`, `min_gap`, `max_delay` and `strict`) the runs are repeated until no target has reason to run \
         again, and the results are those of the last runs.",
         "run_puppet('web1', 'until_converged' => { 'max_waves' => 3 }).first['status']" => "'unchanged'";

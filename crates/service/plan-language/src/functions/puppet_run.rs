@@ -54,9 +54,10 @@ const ACTION: &str = "puppet";
 const UNTIL_CONVERGED: &str = "until_converged";
 
 /// The options that are passed to Puppet, beside the common ones, which begin with `_`.
-const PUPPET_OPTIONS: [&str; 15] = [
+const PUPPET_OPTIONS: [&str; 16] = [
     "environment",
     "enforce_environment",
+    "barrier",
     "no_noop",
     "debug",
     "trace",
@@ -92,7 +93,7 @@ fn run_puppet(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
     };
     match convergence {
         None => run_once(host, place, (targets, &options), (job, shown)),
-        Some(limits) => run_until_converged(host, place, (targets, &options), (job, limits)),
+        Some(limits) => run_until_converged(host, place, (targets, &options), (job, limits, shown)),
     }
 }
 
@@ -141,6 +142,19 @@ fn parse_options(options: &PlanActionOptions) -> EvalResult<ParsedOptions> {
     command.noop = options.noop;
     if command.noop && command.no_noop {
         return Err(invalid("no_noop contradicts _noop".to_owned()));
+    }
+    let contradiction = match convergence {
+        Some(_) if command.noop => Some("_noop, which changes nothing"),
+        Some(_) if command.use_cached_catalog => {
+            Some("use_cached_catalog, which brings nothing new")
+        }
+        Some(_) if command.usecacheonfailure == Some(true) => {
+            Some("usecacheonfailure, which brings nothing new")
+        }
+        _ => None,
+    };
+    if let Some(option) = contradiction {
+        return Err(invalid(format!("{UNTIL_CONVERGED} contradicts {option}")));
     }
     let mut run = PuppetWork::from_command(&command)
         .map_err(|error| invalid(format!("environment: {error}")))?;
@@ -197,13 +211,14 @@ fn run_until_converged(
     host: &PlanHost<'_>,
     place: &SourceLocation,
     (targets, options): (Vec<PlanTarget>, &PlanActionOptions),
-    (job, limits): (JobSpec, ConvergenceOptions),
+    (job, limits, shown): (JobSpec, ConvergenceOptions, Json),
 ) -> EvalResult {
     let request = ConvergenceRequest {
         job: &job,
         options: limits,
         imported_data: &host.run.world.imported_data,
         site: &place.to_string(),
+        shown: &shown,
     };
     let mut last: BTreeMap<String, Json> = BTreeMap::new();
     let mut take_results = |results: &[Json]| {
@@ -215,8 +230,8 @@ fn run_until_converged(
     };
     let outcome = converge(host.branch, &request, &mut take_results).map_err(failure::unwind)?;
     let set = result_set(place, targets, last.values().collect());
-    if outcome.state == ConvergenceState::Converged || options.catch_errors || set.failures() > 0 {
-        return finish_action(FUNCTION, ACTION, set, options);
+    if outcome.state == ConvergenceState::Converged || options.catch_errors {
+        return Ok(Value::object(set));
     }
     let msg = format!("{FUNCTION}: {}", outcome.describe());
     let mut details = Hash::new();

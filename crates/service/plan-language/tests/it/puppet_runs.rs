@@ -108,6 +108,13 @@ async fn targets_that_never_settle_are_named() {
     );
     let runs = ["a", "b", "c"].map(|node| world.nodes.puppet_runs(node));
     assert_eq!(runs, [1, 3, 2], "the others go on");
+    let (_, ended) = run("run_puppet('a,old', until_converged => true)").await;
+    let (kind, msg) = failure(ended);
+    assert_eq!(kind, "tutti/not-converged");
+    assert_eq!(
+        msg,
+        "run_puppet: 1 of 2 nodes has not converged after 1 wave"
+    );
     let body = "return run_puppet('a,c', until_converged => { max_waves => 1 }, _catch_errors => true).names";
     let (world, ended) = run(body).await;
     assert_eq!(value(ended), json!(["a", "c"]));
@@ -145,6 +152,14 @@ async fn wrong_options_are_refused_with_their_name() {
         (
             "environment => '../x'",
             "environment: an environment's name has",
+        ),
+        (
+            "until_converged => true, _noop => true",
+            "until_converged contradicts _noop",
+        ),
+        (
+            "until_converged => true, use_cached_catalog => true",
+            "until_converged contradicts use_cached_catalog",
         ),
         (
             "no_noop => true, _noop => true",

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use convergence::ImportedData;
+use convergence::{ComparedImports, ImportedData};
 use environments::{BlobStore, EnvironmentDir};
 use evaluator::defaults::SHARED_BYTES_MAX;
 use evaluator::{ParseCache, SharedBytes};
@@ -56,8 +56,11 @@ impl Imports {
 
 #[async_trait]
 impl ImportedData for Imports {
-    async fn changed(&self, _: &[String]) -> Result<Vec<String>, String> {
-        Ok(self.0.lock().unwrap().pop_front().unwrap_or_default())
+    async fn compare(&self, _: &[String]) -> ComparedImports {
+        ComparedImports {
+            changed: self.0.lock().unwrap().pop_front().unwrap_or_default(),
+            ..ComparedImports::default()
+        }
     }
 }
 

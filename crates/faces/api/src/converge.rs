@@ -31,11 +31,9 @@ pub(crate) async fn run(
     let ConvergeCommand { deploy, limits } = command;
     let code = RequestedCode::of(&deploy);
     let mut spec = puppet_runs::request(&api, &caller, deploy.clone())?;
-    let environment = deploy.environment.as_str();
-    let owner = &caller.0.user_id;
-    let resolving = api.jobs.resolve_targets(&spec.scope, environment, owner);
-    let nodes = resolving.await.map_err(scope_refusal)?;
+    // first, because applications are those of the code
     let hold = choose_code(&api, &mut spec, code).await?;
+    let nodes = api.jobs.resolve_job(&spec).await.map_err(scope_refusal)?;
     let JobSpec {
         work: JobWork::Puppet(PuppetWork { code, .. }),
         ..
@@ -59,6 +57,9 @@ pub(crate) async fn run(
         params,
         description: deploy.description,
         userdata: deploy.userdata,
+        // What the code of a running plan job names is kept.
+        code: Some(launch.code.mode().to_owned()),
+        code_id: launch.code.code_id().map(|code_id| code_id.to_string()),
         built_in: Some(launch.to_stored()),
         owner: caller.0.login.clone(),
         owner_id: caller.0.user_id.clone(),

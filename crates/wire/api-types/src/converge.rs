@@ -53,6 +53,15 @@ impl ConvergeCommand {
             let what = "changes nothing, so that no other run can follow; use command/deploy";
             return Err(ApiError::invalid("deploy.noop", what));
         }
+        if self.deploy.use_cached_catalog {
+            let what = "lets each wave apply the catalog of the one before; use command/deploy";
+            return Err(ApiError::invalid("deploy.use_cached_catalog", what));
+        }
+        if self.deploy.usecacheonfailure == Some(true) {
+            let what =
+                "contradicts waves: a run that applies an earlier catalog brings nothing new";
+            return Err(ApiError::invalid("deploy.usecacheonfailure", what));
+        }
         self.limits.check()
     }
 }

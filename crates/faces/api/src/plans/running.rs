@@ -66,6 +66,7 @@ pub(crate) async fn resume(
     let from = command.from_step.as_deref();
     let from = from.map(|text| parse_step("from_step", text)).transpose()?;
     may_run(&api, &caller, number).await?;
+    refuse_ended_waves(&api, number).await?;
     let hold = hold_plan_environment(&api, number).await?;
     let step = api.plans.resume(number, &caller.0.login, from).await;
     let step = step.map_err(plan_command_error)?;
@@ -77,6 +78,21 @@ pub(crate) async fn resume(
         step: step.map(|step| step.to_string()),
     };
     Ok((StatusCode::ACCEPTED, Json(resumed)))
+}
+
+/// Refuses to resume repeated runs whose last wave has ended: all their steps are done.
+async fn refuse_ended_waves(api: &SharedApiContext, number: i64) -> Result<(), ApiFailure> {
+    let row = api.store.plan_job(number).await?;
+    let row = row.filter(|row| row.plan == convergence::PLAN_NAME);
+    let result: Value = match row.and_then(|row| row.result) {
+        Some(result) => serde_json::from_str(&result).unwrap_or_default(),
+        None => Value::Null,
+    };
+    if result["kind"] != convergence::NOT_CONVERGED {
+        return Ok(());
+    }
+    let what = "has no step to be repeated: its nodes have not converged; start the runs again";
+    Err(ApiError::invalid("plan_job", what).into())
 }
 
 /// Holds the environment again if the plan held it before it failed; `None` if it did not.

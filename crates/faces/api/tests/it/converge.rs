@@ -82,6 +82,11 @@ async fn wrong_commands_start_nothing() {
             "deploy.noop: changes nothing",
         ),
         (
+            with("use_cached_catalog", json!(true)),
+            json!({}),
+            "deploy.use_cached_catalog: lets",
+        ),
+        (
             deploy.clone(),
             json!({"max_waves": 0}),
             "limits.max_waves: must be from 1 to 100",

@@ -142,14 +142,13 @@ async fn a_run_goes_on_without_the_server_and_its_outcome_is_known_afterwards() 
     world.stop().await;
 }
 
-#[tokio::test]
-async fn a_job_that_locks_keeps_deployments_waiting_also_over_a_kill() {
+/// Starts a command that locks the environment, deploys another version, and kills the server while the run goes on.
+/// `blockers` is the kind of user that the deployment waits for, whose number is 1. Returns the world and the version that was live at first.
+async fn locks_over_a_kill(path: &str, body: Value, blockers: &str) -> (World, String) {
     let (mut world, control) = crate::code::start_with(&[], "").await;
     let homes = agents(&mut world, &[("node.test", waits())]).await;
     let first = world.deploy().await;
-    let scope = json!({"nodes": ["node.test"]});
-    let body = json!({"environment": "production", "enforce_environment": false, "scope": scope, "code": "lock"});
-    let job = deploy_as(&world, body).await;
+    world.client.post(path, &body).await.unwrap();
     crate::world::file(&homes[0].join("begun")).await;
     control.commit(2);
     let path = "/code-manager/v1/deploys";
@@ -159,10 +158,10 @@ async fn a_job_that_locks_keeps_deployments_waiting_also_over_a_kill() {
         .await;
     let status = format!("{path}/status?id={}", told.unwrap()[0]["id"]);
     let held = async |world: &World| {
-        crate::world::until("the deployment waits for the job", || async {
+        crate::world::until("the deployment waits for the runs", || async {
             let status = world.client.get(&status).await.unwrap();
             assert_ne!(status["status"], "synced", "{status:#}");
-            status["waiting-for"]["jobs"] == json!([job])
+            status["waiting-for"][blockers] == json!([1])
         })
         .await;
     };
@@ -171,16 +170,89 @@ async fn a_job_that_locks_keeps_deployments_waiting_also_over_a_kill() {
     world.start_server().await;
     held(&world).await;
     std::fs::write(homes[0].join("end"), "").unwrap();
-    let rows = world.ended(job).await;
+    let rows = world.ended(1).await;
     assert_eq!(rows[0]["state"], "finished", "{}", rows[0]);
-    let path = format!("/orchestrator/v1/jobs/{job}");
-    let options = world.client.get(&path).await.unwrap()["options"].clone();
-    assert_eq!(options["code"], "lock");
-    let code_id = options["code_id"].as_str().unwrap();
-    assert!(code_id.contains(first["version"].as_str().unwrap()));
     crate::world::until("the deployment is done", || async {
         world.client.get(&status).await.unwrap()["status"] == "synced"
     })
     .await;
+    (world, first["version"].as_str().unwrap().to_owned())
+}
+
+/// A run on one node that locks its environment.
+fn locking() -> Value {
+    let scope = json!({"nodes": ["node.test"]});
+    json!({"environment": "production", "enforce_environment": false, "scope": scope, "code": "lock"})
+}
+
+#[tokio::test]
+async fn a_job_that_locks_keeps_deployments_waiting_also_over_a_kill() {
+    let path = "/orchestrator/v1/command/deploy";
+    let (world, version) = locks_over_a_kill(path, locking(), "jobs").await;
+    let job = world.client.get("/orchestrator/v1/jobs/1").await.unwrap();
+    assert_eq!(job["options"]["code"], "lock");
+    let code_id = job["options"]["code_id"].as_str().unwrap();
+    assert!(code_id.contains(&version));
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn waves_that_lock_keep_deployments_waiting_also_over_a_kill() {
+    let path = "/orchestrator/v1/command/converge";
+    let body = json!({"deploy": locking()});
+    let (world, _) = locks_over_a_kill(path, body, "plans").await;
+    world.stop().await;
+}
+
+/// Script of runs that each wait until the file `end-N` exists. Those before the last change something else each and
+/// request another one, if the orchestrator wants to know that.
+fn needs(runs: u32) -> String {
+    let before = reports("changed", 2).replace(
+        "noop: false\n",
+        "noop: false\nresource_statuses:\n  Exec[x]:\n    resource_type: Exec\n    title: x\n    changed: true\n    \
+         failed: false\n    events:\n    - property: returns\n      message: step $number\n      status: success\n",
+    );
+    format!(
+        "number=$(wc -l <$home/runs)\ntouch $home/begun-$number\n\
+         while [ ! -e $home/end-$number ] && cd $home; do sleep 0.05; done\n\
+         if [ $number -lt {runs} ]; then\n\
+         [ -n \"$TUTTI_RERUN_REQUESTS\" ] && echo '{{\"key\":\"again\",\"delta_s\":0}}' >>$TUTTI_RERUN_REQUESTS\n\
+         {}\nfi\n{}",
+        before.replace("<<'END'", "<<END"),
+        reports("unchanged", 0)
+    )
+}
+
+#[tokio::test]
+async fn waves_go_on_after_the_server_was_killed_in_each_of_them() {
+    let (mut world, homes) = with_agents(&[("one.test", needs(1)), ("three.test", needs(3))]).await;
+    let deploy = json!({"environment": "production", "enforce_environment": false,
+        "scope": {"nodes": ["one.test", "three.test"]}});
+    let path = "/orchestrator/v1/command/converge";
+    let started = world.client.post(path, &json!({"deploy": deploy})).await;
+    assert_eq!(started.unwrap()["name"], "1");
+    let end = |home: &PathBuf, number: u32| {
+        std::fs::write(home.join(format!("end-{number}")), "").unwrap();
+    };
+    end(&homes[0], 1);
+    for number in 1..=3 {
+        crate::world::file(&homes[1].join(format!("begun-{number}"))).await;
+        world.kill_server().await;
+        end(&homes[1], number);
+        world.start_server().await;
+    }
+    let plan = "/orchestrator/v1/plan_jobs/1";
+    crate::world::until("the waves are over", || async {
+        world.client.get(plan).await.unwrap()["state"] != "running"
+    })
+    .await;
+    let plan = world.client.get(plan).await.unwrap();
+    assert_eq!(plan["state"], "success", "{plan:#}");
+    assert_eq!(plan["result"]["waves"], 3);
+    let runs = homes.iter().map(|home| {
+        let runs = std::fs::read_to_string(home.join("runs")).unwrap();
+        runs.lines().count()
+    });
+    assert_eq!(runs.collect::<Vec<_>>(), [1, 3], "each wave once");
     world.stop().await;
 }

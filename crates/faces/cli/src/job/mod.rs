@@ -24,7 +24,8 @@ pub enum JobVerb {
   tutti job run --failed-of 81
   tutti job run --nodes n1,n2,n3 --environment production --until-converged
 
-Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
+Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone. With --until-converged it
+starts no other wave, and the runs of the current one go on.")]
     Run(Box<run::Options>),
     /// Show the nodes that `job run` would run on, and start nothing
     #[command(after_long_help = "Example:

@@ -172,6 +172,35 @@ async fn every_flag_reaches_the_server() {
 }
 
 #[tokio::test]
+async fn waves_are_started_with_their_limits() {
+    let mut answers = all_well();
+    answers.push((
+        "POST /orchestrator/v1/command/converge",
+        202,
+        json!({"name": "7"}),
+    ));
+    let fake = Fake::start(answers).await;
+    let words = "tutti job run -n web1 -e production --tags a --barrier --until-converged --max-waves 5 --min-gap 1m \
+                 --max-delay 2m --strict --no-wait";
+    let words: Vec<_> = words.split_whitespace().collect();
+    let ran = fake.run(&words).await;
+    assert_eq!((ran.code, ran.printed.as_str()), (0, "7\n"));
+    let body = fake.body("POST /orchestrator/v1/command/converge");
+    let limits = json!({"max_waves": 5, "min_gap": 60, "max_delay": 120, "strict": true});
+    assert_eq!(body["limits"], limits);
+    let deploy = &body["deploy"];
+    assert_eq!(
+        (&deploy["tags"], &deploy["barrier"]),
+        (&json!("a"), &json!(true))
+    );
+    for words in ["--max-waves 3", "--strict", "--until-converged --noop"] {
+        let words = format!("tutti job run -n web1 {words}");
+        let words: Vec<_> = words.split_whitespace().collect();
+        assert_eq!(fake.run(&words).await.code, 2, "{words:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_version_reaches_the_server_and_contradicts_the_last_catalog() {
     let fake = Fake::start(all_well()).await;
     let words = "tutti job run -n web1 -e production --code-id b4ed19 --no-wait";

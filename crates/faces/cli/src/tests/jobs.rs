@@ -193,11 +193,6 @@ async fn waves_are_started_with_their_limits() {
         (&deploy["tags"], &deploy["barrier"]),
         (&json!("a"), &json!(true))
     );
-    for words in ["--max-waves 3", "--strict", "--until-converged --noop"] {
-        let words = format!("tutti job run -n web1 {words}");
-        let words: Vec<_> = words.split_whitespace().collect();
-        assert_eq!(fake.run(&words).await.code, 2, "{words:?}");
-    }
 }
 
 #[tokio::test]

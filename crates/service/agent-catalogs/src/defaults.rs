@@ -97,6 +97,6 @@ pub const BLOCK_VALUES_DEPTH_MAX: usize = 256;
 /// that agents that ask for catalogs wait for few of them.
 pub const IMPORT_CHECKS: usize = 4;
 
-/// Nodes whose imported data could not be compared, after which the others are not asked for. With 10 seconds for each and
+/// Nodes in a row whose imported data could not be compared, after which the others are not asked for. With 10 seconds for each and
 /// four at a time, a source that does not answer is noticed after 40 seconds.
 pub const IMPORT_FAILURES: usize = 16;

@@ -4,6 +4,7 @@
 //! Invariant: a node counts as changed only if its agent has not got its newest catalog, or a query of it has another
 //! result now; nothing is compiled.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -33,35 +34,44 @@ enum ImportCheck {
 
 impl AgentCatalogs {
     /// Compares the collectors of exported resources and the queries in the last catalogs of these nodes with the results
-    /// that they have now. After some failures the data of the rest are not compared: their source does not answer.
+    /// that they have now. After some failures in a row the data of the rest are not compared: their source does not
+    /// answer.
     pub async fn compare_imports(&self, certnames: Vec<Certname>) -> ImportChanges {
         let mut changes = ImportChanges::default();
         let mut waiting = certnames.into_iter();
         let mut running = JoinSet::new();
+        let mut nodes = HashMap::new();
+        let mut failures_in_a_row = 0;
         loop {
             while running.len() < IMPORT_CHECKS
-                && changes.unknown.len() < IMPORT_FAILURES
+                && failures_in_a_row < IMPORT_FAILURES
                 && let Some(certname) = waiting.next()
             {
-                let engine = self.clone();
-                running.spawn(async move {
-                    let check = engine.check_imports(&certname).await;
-                    (certname, check)
-                });
+                let (engine, node) = (self.clone(), certname.clone());
+                let task = running.spawn(async move { engine.check_imports(&node).await });
+                nodes.insert(task.id(), certname);
             }
-            match running.join_next().await {
-                Some(Ok((_, ImportCheck::Same))) => {}
-                Some(Ok((certname, ImportCheck::Changed))) => changes.changed.push(certname),
-                Some(Ok((certname, ImportCheck::Unknown(failure)))) => {
+            let (task, check) = match running.join_next_with_id().await {
+                Some(Ok(checked)) => checked,
+                // A bug in the comparison of one node.
+                Some(Err(error)) => (error.id(), ImportCheck::Unknown(error.to_string())),
+                None => break,
+            };
+            let Some(certname) = nodes.remove(&task) else {
+                continue;
+            };
+            failures_in_a_row = match check {
+                ImportCheck::Unknown(_) => failures_in_a_row + 1,
+                ImportCheck::Same | ImportCheck::Changed => 0,
+            };
+            match check {
+                ImportCheck::Same => {}
+                ImportCheck::Changed => changes.changed.push(certname),
+                ImportCheck::Unknown(failure) => {
                     tracing::warn!(%certname, failure, "the data that a node imports cannot be compared");
                     changes.unknown.push(certname);
                     changes.failure.get_or_insert(failure);
                 }
-                Some(Err(error)) => {
-                    tracing::error!(%error, "a comparison of imported data broke (a bug)");
-                    changes.failure.get_or_insert_with(|| error.to_string());
-                }
-                None => break,
             }
         }
         changes.unknown.extend(waiting);

@@ -4,6 +4,7 @@
 mod ahead;
 mod facts_policy;
 mod history;
+mod imported_data;
 mod kill;
 mod race;
 mod restart;

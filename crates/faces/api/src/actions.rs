@@ -33,7 +33,7 @@ pub(crate) async fn run(
     StrictBody(command): StrictBody<ActionCommand>,
 ) -> Result<(StatusCode, Json<JobCreated>), ApiFailure> {
     command.check()?;
-    let limits = JobLimits::from_seconds(command.concurrency, command.timeout, command.rollout());
+    let limits = JobLimits::from_command(command.concurrency, command.timeout, command.rollout());
     let action = native(command.kind, &command.params)?;
     let mut params = command.params;
     if command.kind == ActionType::Upload {

@@ -3,21 +3,17 @@
 //! Invariant: it needs the same rights as `command/deploy`, and its nodes are those that the scope names now.
 
 use ::plans::PlanLaunch;
-use api_types::{ApiError, ConvergeCommand, DeployCommand, ScopeKind};
+use api_types::{ConvergeCommand, ConvergenceLimits, DeployCommand, ScopeKind};
 use axum::extract::State;
-use axum::http::header;
-use code_deployments::service::CodeUser;
-use convergence::{ConvergenceLaunch, ConvergenceOptions, PLAN_NAME};
-use jobs::{JobSpec, JobWork, PuppetWork};
-use serde_json::{Value, json};
+use convergence::{CONVERGENCE_PLAN, ConvergenceLaunch, ConvergenceOptions};
+use jobs::{JobWork, PuppetWork};
+use serde_json::{Map, Value, json};
 
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
 use crate::caller::ApiCaller;
-use crate::code_manager;
-use crate::plans::commands::plan_name_reply;
-use crate::plans::run::{PlanStartedReply, plan_start_error};
+use crate::plans::run::{PlanStartedReply, start_launch, started_reply};
 use crate::puppet_runs::{self, RequestedCode, choose_code};
 use crate::refusals::scope_refusal;
 
@@ -34,12 +30,8 @@ pub(crate) async fn run(
     // first, because applications are those of the code
     let hold = choose_code(&api, &mut spec, code).await?;
     let nodes = api.jobs.resolve_job(&spec).await.map_err(scope_refusal)?;
-    let JobSpec {
-        work: JobWork::Puppet(PuppetWork { code, .. }),
-        ..
-    } = spec
-    else {
-        return Err(ApiError::invalid("deploy", "is no run of Puppet").into());
+    let JobWork::Puppet(PuppetWork { code, .. }) = spec.work else {
+        unreachable!("the command is a run of Puppet");
     };
     let params = shown_params(&deploy, nodes.len(), &limits);
     let launch = ConvergenceLaunch {
@@ -52,7 +44,7 @@ pub(crate) async fn run(
         options: ConvergenceOptions::from(&limits),
     };
     let launch = PlanLaunch {
-        plan: PLAN_NAME.to_owned(),
+        plan: CONVERGENCE_PLAN.to_owned(),
         environment: deploy.environment,
         params,
         description: deploy.description,
@@ -65,21 +57,16 @@ pub(crate) async fn run(
         owner_id: caller.0.user_id.clone(),
         ..PlanLaunch::default()
     };
-    let number = api.plans.run(&launch).await.map_err(plan_start_error)?;
-    if let Some(hold) = hold {
-        code_manager::assign_hold(&api, CodeUser::Plan(number), hold).await?;
-    }
-    let place = base.orchestrator_url(&format!("plan_jobs/{number}"));
-    let (status, name) = plan_name_reply(number);
-    Ok((status, [(header::LOCATION, place)], name))
+    let number = start_launch(&api, &launch, hold).await?;
+    Ok(started_reply(&base, number))
 }
 
 /// The parameters that are shown with the plan job. A list of nodes may be very long.
 fn shown_params(
     deploy: &DeployCommand,
     nodes: usize,
-    limits: &api_types::ConvergenceLimits,
-) -> serde_json::Map<String, Value> {
+    limits: &ConvergenceLimits,
+) -> Map<String, Value> {
     let scope = deploy
         .scope
         .clone()

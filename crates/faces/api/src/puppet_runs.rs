@@ -129,7 +129,7 @@ pub(crate) fn request(
     caller: &ApiCaller,
     command: DeployCommand,
 ) -> Result<JobSpec, ApiFailure> {
-    let limits = JobLimits::from_seconds(command.concurrency, command.timeout, command.rollout());
+    let limits = JobLimits::from_command(command.concurrency, command.timeout, command.rollout());
     let run = puppet_work(&command)?;
     let scope = command
         .scope

@@ -48,7 +48,7 @@ pub(crate) async fn prepare_task(
         .task
         .parse()
         .map_err(|error| ApiError::invalid("task", error))?;
-    let limits = JobLimits::from_seconds(command.concurrency, command.timeout, command.rollout());
+    let limits = JobLimits::from_command(command.concurrency, command.timeout, command.rollout());
     let scope = engine_scope(api, caller, command.scope.into_kind()?)?;
     let mut task = TaskWork {
         params: command.params,

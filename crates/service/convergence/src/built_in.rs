@@ -5,18 +5,16 @@
 use std::sync::Arc;
 
 use api_types::DeployCommand;
+use api_types::converge::{CONVERGENCE_PLAN, NOT_CONVERGED};
 use jobs::{CatalogCode, JobSpec, JobWork, NodeScope, PuppetWork};
 use pcp::Certname;
 use plans::{BranchResult, PlanBranch, PlanFault, PlanProgram};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::converge::{ConvergenceRequest, ImportedData, NOT_CONVERGED, converge};
+use crate::converge::{ConvergenceRequest, ImportedData, converge};
 use crate::options::ConvergenceOptions;
 use crate::outcome::ConvergenceState;
-
-/// The name under which the plan job is shown. No environment has a plan of this name, since a colon is missing.
-pub const PLAN_NAME: &str = "puppet:converge";
 
 /// Runs that are repeated, as they are stored with their plan job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -74,7 +72,7 @@ impl BuiltInConvergence {
         work.reports_reruns = true;
         Ok(Self {
             job: JobSpec {
-                limits: jobs::JobLimits::from_seconds(
+                limits: jobs::JobLimits::from_command(
                     command.concurrency,
                     command.timeout,
                     command.rollout(),
@@ -95,7 +93,7 @@ impl PlanProgram for BuiltInConvergence {
             job: &self.job,
             options: self.options,
             imported_data: &self.imported_data,
-            site: PLAN_NAME,
+            site: CONVERGENCE_PLAN,
             // The launch is stored, and never another one.
             shown: &Value::Null,
         };

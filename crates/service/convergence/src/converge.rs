@@ -15,13 +15,11 @@ use plans::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::node_run::{NodeRun, RunEnd};
+use crate::descriptions::{describe_next, summarize_runs};
+use crate::node_run::NodeRun;
 use crate::options::ConvergenceOptions;
-use crate::outcome::ConvergenceOutcome;
-use crate::progress::{ConvergenceProgress, EndedWave, NextWave, RerunCounts};
-
-/// Kind of the error of nodes that have not converged.
-pub const NOT_CONVERGED: &str = "tutti/not-converged";
+use crate::outcome::{ConvergenceOutcome, count_nodes};
+use crate::progress::{ConvergenceProgress, EndedWave};
 
 /// Knows whether catalogs of this server were compiled from data of other nodes that have changed since.
 #[async_trait]
@@ -228,55 +226,4 @@ fn is_halt(result: &Value) -> bool {
 fn parse_names(nodes: &[String]) -> Vec<pcp::Certname> {
     // They are names of nodes that have run.
     nodes.iter().filter_map(|name| name.parse().ok()).collect()
-}
-
-fn summarize_runs(runs: &[NodeRun]) -> String {
-    let count = |is: fn(&RunEnd) -> bool| runs.iter().filter(|run| is(&run.end)).count();
-    let changed = count(|end| matches!(end, RunEnd::Succeeded { is_changed: true }));
-    let unchanged = count(|end| matches!(end, RunEnd::Succeeded { is_changed: false }));
-    let failed = count(|end| matches!(end, RunEnd::Failed { .. }));
-    let not_run = count(|end| matches!(end, RunEnd::NotRun { .. } | RunEnd::Skipped { .. }));
-    let parts = [
-        (changed, "changed"),
-        (unchanged, "unchanged"),
-        (failed, "failed"),
-        (not_run, "did not run"),
-    ];
-    join_counts(&parts)
-}
-
-fn describe_next(next: &NextWave) -> String {
-    let RerunCounts {
-        requested,
-        imported_data,
-        changed,
-        skipped,
-    } = next.counts;
-    let reasons = join_counts(&[
-        (requested, "requested it"),
-        (imported_data, "with changed data of other nodes"),
-        (changed, "with changes"),
-        (skipped, "skipped before"),
-    ]);
-    let nodes = count_nodes(next.nodes.len());
-    let when = match next.pause.as_secs_f64() {
-        0.0 => String::new(),
-        seconds => format!(" in {seconds} s"),
-    };
-    format!("wave {}{when}: {nodes} ({reasons})", next.number)
-}
-
-pub(crate) fn count_nodes(count: usize) -> String {
-    match count {
-        1 => "1 node".to_owned(),
-        count => format!("{count} nodes"),
-    }
-}
-
-fn join_counts(parts: &[(usize, &str)]) -> String {
-    let parts = parts.iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = parts
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    parts.join(", ")
 }

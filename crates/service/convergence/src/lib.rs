@@ -10,15 +10,18 @@
 mod built_in;
 mod converge;
 pub mod defaults;
+mod descriptions;
 mod node_run;
+mod node_state;
 mod options;
 mod outcome;
 mod progress;
 #[cfg(test)]
 mod tests;
 
-pub use built_in::{BuiltInConvergence, ConvergenceLaunch, InvalidConvergence, PLAN_NAME};
-pub use converge::{ComparedImports, ConvergenceRequest, ImportedData, NOT_CONVERGED, converge};
+pub use api_types::converge::{CONVERGENCE_PLAN, NOT_CONVERGED};
+pub use built_in::{BuiltInConvergence, ConvergenceLaunch, InvalidConvergence};
+pub use converge::{ComparedImports, ConvergenceRequest, ImportedData, converge};
 pub use node_run::{ChangedResources, NodeRun, RequestedRerun, RunEnd};
 pub use options::ConvergenceOptions;
 pub use outcome::{ConvergenceOutcome, ConvergenceState, UnsettledNode};

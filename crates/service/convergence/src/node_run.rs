@@ -49,7 +49,7 @@ pub struct RequestedRerun {
     pub delta: Duration,
 }
 
-/// What a run changed or failed to change.
+/// The changes of a run, and its failures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangedResources {
     /// Hash over resources, results and messages, and over the errors of a run that failed. Messages name old and new

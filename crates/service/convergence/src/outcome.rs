@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::converge::count_nodes;
 use crate::defaults::LISTED_NODES;
-use crate::progress::{NodeState, RerunReason};
+use crate::node_state::{NodeState, RerunReason};
 
 /// The result for all nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -142,5 +141,13 @@ impl UnsettledNode {
             | NodeState::NotRun { message }
             | NodeState::Skipped { message, .. } => node(ConvergenceState::Failed, message),
         })
+    }
+}
+
+/// The number of nodes in words.
+pub(crate) fn count_nodes(count: usize) -> String {
+    match count {
+        1 => "1 node".to_owned(),
+        count => format!("{count} nodes"),
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::defaults::IDLE_IMPORTS;
 use crate::node_run::{NodeRun, RunEnd};
+use crate::node_state::{NodeState, RerunReason};
 use crate::options::ConvergenceOptions;
 use crate::outcome::{ConvergenceOutcome, UnsettledNode};
 
@@ -33,9 +34,10 @@ pub struct EndedWave {
     pub is_halted: bool,
 }
 
+/// A node between two waves.
 #[derive(Debug, Default)]
 struct NodeProgress {
-    /// Runs of Puppet.
+    /// Number of its runs of Puppet.
     runs: u32,
     /// Fingerprints of all runs.
     seen: HashSet<[u8; 32]>,
@@ -46,46 +48,6 @@ struct NodeProgress {
     /// Longest pause that its last run requested.
     delta: Duration,
     state: NodeState,
-}
-
-/// The state of a node after its last run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum NodeState {
-    #[default]
-    Settled,
-    /// It is not known whether its data of other nodes have changed.
-    UnknownImports,
-    /// It changed the same as before.
-    Repeating {
-        resources: Vec<String>,
-    },
-    /// The last wave has ended, and it would run again.
-    Unfinished {
-        reason: RerunReason,
-    },
-    Failed {
-        message: String,
-    },
-    NotRun {
-        message: String,
-    },
-    Skipped {
-        message: String,
-        failed: String,
-    },
-}
-
-/// The reason for which a node runs again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RerunReason {
-    /// Its run requested that.
-    Requested,
-    /// Data of other nodes changed from which its catalog is compiled.
-    ImportedData,
-    /// It changed something, and only a run without changes counts.
-    Changed,
-    /// The node runs again because of which it did not run.
-    Skipped,
 }
 
 /// The nodes that run again, after a pause.
@@ -268,19 +230,6 @@ impl NodeProgress {
         match &self.state {
             NodeState::Skipped { failed, .. } => Some(failed),
             _ => None,
-        }
-    }
-}
-
-// === impl NodeState ===
-
-impl NodeState {
-    fn after(end: RunEnd) -> Self {
-        match end {
-            RunEnd::Succeeded { .. } => Self::Settled,
-            RunEnd::Failed { message } => Self::Failed { message },
-            RunEnd::NotRun { message } => Self::NotRun { message },
-            RunEnd::Skipped { message, failed } => Self::Skipped { message, failed },
         }
     }
 }

@@ -78,7 +78,7 @@ pub(crate) struct TaskFallback {
 pub(crate) const RUN_WITH: &str = "run_with";
 
 /// The command of jobs that run Puppet.
-pub(crate) const DEPLOY: &str = "deploy";
+pub const DEPLOY: &str = "deploy";
 
 // === impl JobKind ===
 

@@ -71,6 +71,7 @@ pub use file_server::{FileServer, FileServerError};
 pub use fleet::FleetResolver;
 pub use follow::FollowError;
 pub use handle::{EngineLost, Jobs, JobsStartError, StopError};
+pub use kind::DEPLOY;
 pub use live::{LiveEvent, LiveSubscription};
 pub use metrics::JobMetrics;
 pub use native::{FileContent, NativeAction, TreeItem};

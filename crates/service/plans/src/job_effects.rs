@@ -11,7 +11,7 @@ use std::fmt;
 use async_trait::async_trait;
 use environments::CodeError;
 use jobs::{
-    JobPlanStep, JobSpec, JobSubmitError, Jobs, PlanJobError, ReturnedSecret, RunJobError,
+    DEPLOY, JobPlanStep, JobSpec, JobSubmitError, Jobs, PlanJobError, ReturnedSecret, RunJobError,
     SENSITIVE,
 };
 use serde_json::{Value, json};
@@ -126,7 +126,7 @@ fn result(job: &JobRow, run: RunRow, secret: Option<ReturnedSecret>) -> Value {
     let mut value = value.and_then(Result::ok).unwrap_or(Value::Null);
     let mut ok = run.state == "finished";
     if !ok
-        && job.command == PUPPET_COMMAND
+        && job.command == DEPLOY
         && let Some(error) = puppet_run_error(&run, &value)
     {
         value["_error"] = error;
@@ -180,9 +180,6 @@ fn job_not_started(error: RunJobError) -> JobStartError {
         error => JobStartError::Refused(task_refusal_error(&error)),
     }
 }
-
-/// The command of jobs that run Puppet.
-const PUPPET_COMMAND: &str = "deploy";
 
 /// The error kind of a run of Puppet that failed.
 const PUPPET_RUN_FAILED: &str = "tutti/puppet-run-failed";

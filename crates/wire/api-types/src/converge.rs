@@ -7,6 +7,13 @@ use crate::defaults::{CONVERGENCE_PAUSE_SECONDS, CONVERGENCE_WAVES};
 use crate::strict;
 use crate::{ApiError, DeployCommand};
 
+/// The name under which the plan jobs of `command/converge` are shown. No environment has a plan of this name, since a
+/// colon is missing.
+pub const CONVERGENCE_PLAN: &str = "puppet:converge";
+
+/// Kind of the error of a plan whose nodes have not converged.
+pub const NOT_CONVERGED: &str = "tutti/not-converged";
+
 /// Body of `POST command/converge`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -49,19 +56,8 @@ impl ConvergeCommand {
     /// A validation error that names the key.
     pub fn check(&self) -> Result<(), ApiError> {
         self.deploy.check()?;
-        if self.deploy.noop {
-            let what = "changes nothing, so that no other run can follow; use command/deploy";
-            return Err(ApiError::invalid("deploy.noop", what));
-        }
-        if self.deploy.use_cached_catalog {
-            let what = "lets each wave apply the catalog of the one before; use command/deploy";
-            return Err(ApiError::invalid("deploy.use_cached_catalog", what));
-        }
-        if self.deploy.usecacheonfailure == Some(true) {
-            let what =
-                "contradicts waves: a run that applies an earlier catalog brings nothing new";
-            return Err(ApiError::invalid("deploy.usecacheonfailure", what));
-        }
+        let repeated = self.limits.check_repeated(&self.deploy);
+        repeated.map_err(|what| ApiError::invalid("deploy", format!("waves contradict {what}")))?;
         self.limits.check()
     }
 }
@@ -69,6 +65,25 @@ impl ConvergeCommand {
 // === impl ConvergenceLimits ===
 
 impl ConvergenceLimits {
+    /// Checks that a repeated run may bring something new.
+    ///
+    /// # Errors
+    /// The option that prevents it, with the reason.
+    pub fn check_repeated(&self, deploy: &DeployCommand) -> Result<(), &'static str> {
+        if deploy.noop {
+            return Err("noop: no run changes anything, so that none has to follow");
+        }
+        if deploy.use_cached_catalog {
+            return Err("use_cached_catalog: each run would apply the catalog of the one before");
+        }
+        if deploy.usecacheonfailure == Some(true) {
+            return Err(
+                "usecacheonfailure: a run with an earlier catalog would count as a success",
+            );
+        }
+        Ok(())
+    }
+
     /// Checks the ranges.
     ///
     /// # Errors

@@ -164,14 +164,6 @@ impl DeployCommand {
                 "cannot be lock where environment is empty: name the environment that is to stay";
             return Err(ApiError::invalid("code", what));
         }
-        if self.barrier && self.batch.is_some() {
-            let what = "contradicts batch; set one of them";
-            return Err(ApiError::invalid("barrier", what));
-        }
-        if self.barrier && self.environment.is_empty() {
-            let what = "needs an environment, whose applications have the levels";
-            return Err(ApiError::invalid("barrier", what));
-        }
         self.check_code_id()?;
         limits::check(self.concurrency, self.timeout)?;
         self.rollout().check()?;

@@ -88,7 +88,7 @@ pub(super) fn parse_plan_job(text: &str) -> Result<i64, ApiError> {
     Ok(job_number("plan_job", text)?.get())
 }
 
-pub(crate) fn plan_name_reply(number: i64) -> (StatusCode, Json<PlanName>) {
+pub(super) fn plan_name_reply(number: i64) -> (StatusCode, Json<PlanName>) {
     let name = number.to_string();
     (StatusCode::ACCEPTED, Json(PlanName { name }))
 }

@@ -14,7 +14,7 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
-use code_deployments::service::CodeUser;
+use code_deployments::service::{CodeUser, EnvironmentHold};
 use environments::PlanMetadata;
 use rbac::RequestedPermission;
 use serde_json::{Value, json};
@@ -37,8 +37,10 @@ pub(super) const LOCK: &str = "lock";
 
 /// The number of the plan job, and its location.
 /// The number of a started plan job, and its address.
-pub(crate) type PlanStartedReply =
-    Result<(StatusCode, [(HeaderName, String); 1], Json<PlanName>), ApiFailure>;
+pub(crate) type PlanStarted = (StatusCode, [(HeaderName, String); 1], Json<PlanName>);
+
+/// The reply to a command that starts a plan.
+pub(crate) type PlanStartedReply = Result<PlanStarted, ApiFailure>;
 
 pub(crate) async fn run(
     State(api): State<SharedApiContext>,
@@ -159,7 +161,16 @@ pub(crate) async fn start(api: &SharedApiContext, request: PlanRequest) -> Resul
         }
         PlanCode::Pinned | PlanCode::Latest => None,
     };
-    let number = api.plans.run(&launch).await.map_err(plan_start_error)?;
+    start_launch(api, &launch, hold).await
+}
+
+/// Starts a plan, which keeps the environment's live version in place if there is a hold.
+pub(crate) async fn start_launch(
+    api: &SharedApiContext,
+    launch: &PlanLaunch,
+    hold: Option<EnvironmentHold>,
+) -> Result<i64, ApiFailure> {
+    let number = api.plans.run(launch).await.map_err(plan_start_error)?;
     if let Some(hold) = hold {
         code_manager::assign_hold(api, CodeUser::Plan(number), hold).await?;
     }
@@ -172,9 +183,14 @@ async fn start_and_name(
     request: PlanRequest,
 ) -> PlanStartedReply {
     let number = start(api, request).await?;
+    Ok(started_reply(base, number))
+}
+
+/// The reply with the number of a started plan job.
+pub(crate) fn started_reply(base: &BaseUrl, number: i64) -> PlanStarted {
     let place = base.orchestrator_url(&format!("plan_jobs/{number}"));
     let (status, name) = plan_name_reply(number);
-    Ok((status, [(header::LOCATION, place)], name))
+    (status, [(header::LOCATION, place)], name)
 }
 
 /// An existing plan that the caller may run.
@@ -319,7 +335,7 @@ fn with_parameter_name(name: &str, ApiFailure(mut refused): ApiFailure) -> ApiFa
     ApiFailure(refused.with("path", json!(place)))
 }
 
-pub(crate) fn plan_start_error(error: PlanError) -> ApiFailure {
+fn plan_start_error(error: PlanError) -> ApiFailure {
     match &error {
         PlanError::Store(StoreError::OutcomeUnknown(_)) => {
             let msg = "the database was lost while the plan was being written down, so it is unknown whether \

@@ -83,7 +83,7 @@ pub(crate) async fn resume(
 /// Refuses to resume repeated runs whose last wave has ended: all their steps are done.
 async fn refuse_ended_waves(api: &SharedApiContext, number: i64) -> Result<(), ApiFailure> {
     let row = api.store.plan_job(number).await?;
-    let row = row.filter(|row| row.plan == convergence::PLAN_NAME);
+    let row = row.filter(|row| row.plan == convergence::CONVERGENCE_PLAN);
     let result: Value = match row.and_then(|row| row.result) {
         Some(result) => serde_json::from_str(&result).unwrap_or_default(),
         None => Value::Null,
@@ -138,7 +138,7 @@ async fn may_run(
 ) -> Result<(), ApiFailure> {
     let row = api.store.plan_job(number).await?;
     let row = row.ok_or_else(|| plan_command_error(PlanError::Unknown(number)))?;
-    match row.plan == convergence::PLAN_NAME {
+    match row.plan == convergence::CONVERGENCE_PLAN {
         true => puppet_runs::may_run(api, caller),
         false => super::demand(api, caller, &row.plan, &row.environment),
     }

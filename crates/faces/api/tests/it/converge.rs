@@ -64,6 +64,18 @@ async fn nodes_that_change_the_same_again_fail_the_plan_job() {
     assert_eq!(error["kind"], "tutti/not-converged");
     assert_eq!(error["msg"], "1 of 1 node has not converged after 2 waves");
     assert_eq!(error["details"]["unsettled"]["a"]["state"], "stalled");
+    let resume = json!({"plan_job": "1"}).to_string();
+    let reply = world
+        .post(&format!("{V1}/command/plan_resume"), resume)
+        .await;
+    assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    assert!(
+        reply.text().contains("start the runs again"),
+        "{}",
+        reply.text()
+    );
+    let plan = world.ok(&format!("{V1}/plan_jobs/1")).await;
+    assert_eq!(plan["state"], "failure", "it stays as it is");
 }
 
 #[tokio::test]
@@ -79,12 +91,12 @@ async fn wrong_commands_start_nothing() {
         (
             with("noop", json!(true)),
             json!({}),
-            "deploy.noop: changes nothing",
+            "deploy: waves contradict noop: no run",
         ),
         (
             with("use_cached_catalog", json!(true)),
             json!({}),
-            "deploy.use_cached_catalog: lets",
+            "deploy: waves contradict use_cached_catalog: each",
         ),
         (
             deploy.clone(),

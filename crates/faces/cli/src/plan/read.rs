@@ -1,5 +1,6 @@
 //! `tutti plan show`, `plan list` and `plan jobs`.
 
+use api_types::converge::{CONVERGENCE_PLAN, NOT_CONVERGED};
 use api_types::{PlanDetail, PlanFunctionReplaced, PlanJob, PlanJobList, PlanList, PlanQuestion};
 use serde_json::{Value, json};
 
@@ -241,7 +242,7 @@ pub(super) fn outcome(job: &PlanJob) {
     let lines = match (job.state.as_str(), result) {
         ("failure", Some(error)) if error["msg"].is_string() => error_lines(error),
         (_, Some(result)) if preview::is_preview(job) => preview::summary(result),
-        (_, Some(result)) if is_convergence(result) => vec![count_runs(result)],
+        (_, Some(result)) if is_convergence(job) => vec![count_runs(result)],
         (_, result) => result.into_iter().flat_map(result_lines).collect(),
     };
     for line in lines {
@@ -275,9 +276,10 @@ fn error_lines(error: &Value) -> Vec<String> {
     lines
 }
 
-/// True for the result of repeated runs of Puppet.
-fn is_convergence(result: &Value) -> bool {
-    result["nodes_by_runs"].is_object() && result["unsettled"].is_object()
+/// True for repeated runs of Puppet, which no plan of an environment has started.
+fn is_convergence(job: &PlanJob) -> bool {
+    let plan = job.options.get("plan_name").and_then(Value::as_str);
+    plan == Some(CONVERGENCE_PLAN)
 }
 
 /// The number of runs in a line.
@@ -304,7 +306,7 @@ fn count_runs(result: &Value) -> String {
 
 /// True for the error of repeated runs of Puppet whose nodes have not converged.
 fn is_not_converged(error: &Value) -> bool {
-    error["kind"] == "tutti/not-converged"
+    error["kind"] == NOT_CONVERGED
 }
 
 /// The nodes that have not converged, with the reason of each.

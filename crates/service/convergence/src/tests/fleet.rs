@@ -9,7 +9,7 @@ use crate::node_run::NodeRun;
 use crate::progress::{ConvergenceProgress, EndedWave};
 use crate::{ConvergenceOptions, ConvergenceState};
 
-/// What the runs of a node do.
+/// The behaviour of a node in its runs.
 #[derive(Clone, Copy, Debug)]
 enum Manner {
     /// Changes something else in each of this number of runs but the last, which changes nothing.

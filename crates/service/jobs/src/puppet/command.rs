@@ -58,7 +58,7 @@ impl PuppetWork {
 impl JobLimits {
     /// The limits of a command. A timeout of 0 seconds means no limit, which the engine does not support: its
     /// maximum is used.
-    pub fn from_seconds(
+    pub fn from_command(
         concurrency: Option<u32>,
         timeout: Option<u64>,
         rollout: RolloutOptions,

@@ -73,7 +73,8 @@ impl PuppetFlags {
     /// be compiled, instead of applying an earlier one.
     pub(crate) fn without_earlier_catalog(&self) -> Result<Self, PuppetFlagError> {
         if self.usecacheonfailure == Some(true) {
-            let what = "contradicts the order of applications: nodes would run after one whose catalog does not compile";
+            let what = "contradicts the order of applications, and runs that are repeated: a catalog that does not compile would \
+                        count as a success";
             return Err(flag_error("usecacheonfailure", what));
         }
         Ok(Self {

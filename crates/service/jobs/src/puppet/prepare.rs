@@ -33,6 +33,7 @@ impl JobPreparer {
         spec: &JobSpec,
         run: &PuppetWork,
     ) -> Result<PreparedWork, RunJobError> {
+        check_barrier(spec, run)?;
         let environment = run.environment.as_ref();
         let pinned = run.code.pinned();
         if let Some(environment) = environment {
@@ -203,6 +204,20 @@ async fn order_nodes(
         nodes: by_level.into_iter().map(|(_, node)| node.clone()).collect(),
         order: stored,
     })
+}
+
+/// Refuses a barrier that would have no levels, or would replace batches.
+fn check_barrier(spec: &JobSpec, run: &PuppetWork) -> Result<(), RunJobError> {
+    let what = match (
+        run.has_barrier,
+        &spec.limits.rollout.batch,
+        &run.environment,
+    ) {
+        (true, Some(_), _) => "contradicts batch; set one of them",
+        (true, None, None) => "needs an environment, whose applications have the levels",
+        _ => return Ok(()),
+    };
+    Err(RunJobError::Limit(format!("barrier: {what}")))
 }
 
 /// The batches of a job that runs level by level.

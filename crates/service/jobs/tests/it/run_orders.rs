@@ -149,14 +149,19 @@ fn application(text: &str) -> JobSpec {
     }
 }
 
-#[tokio::test]
-async fn producers_run_before_their_consumers() {
+/// A world with the applications of [`lamp`].
+async fn lamp_world() -> World {
     let instances = lamp();
-    let world = world(Applications {
+    world(Applications {
         instances,
         ..Applications::default()
     })
-    .await;
+    .await
+}
+
+#[tokio::test]
+async fn producers_run_before_their_consumers() {
+    let world = lamp_world().await;
     let slow = Manner {
         takes_ms: 0..5,
         ..Manner::default()
@@ -179,12 +184,7 @@ async fn producers_run_before_their_consumers() {
 
 #[tokio::test]
 async fn with_a_barrier_the_levels_run_one_after_the_other() {
-    let instances = lamp();
-    let world = world(Applications {
-        instances,
-        ..Applications::default()
-    })
-    .await;
+    let world = lamp_world().await;
     let slow = Manner {
         takes_ms: 0..5,
         ..Manner::default()
@@ -249,12 +249,7 @@ async fn too_many_levels_for_a_barrier_are_refused() {
 
 #[tokio::test]
 async fn an_application_names_its_nodes() {
-    let instances = lamp();
-    let world = world(Applications {
-        instances,
-        ..Applications::default()
-    })
-    .await;
+    let world = lamp_world().await;
     world.agents(6, &Manner::default());
     for (text, expected) in [("Lamp[app1]", 4), ("Lamp", 5), ("Lamp[app2]", 1)] {
         let job = world.run(application(text)).await;
@@ -274,12 +269,7 @@ async fn an_application_names_its_nodes() {
 
 #[tokio::test]
 async fn a_failed_producer_skips_all_that_depend_on_it_and_no_other_node() {
-    let instances = lamp();
-    let world = world(Applications {
-        instances,
-        ..Applications::default()
-    })
-    .await;
+    let world = lamp_world().await;
     let nodes = world.agents(6, &Manner::default());
     world.sim.add(&node_name(3), failing());
     let job = world.run(deploy(&nodes)).await;
@@ -302,12 +292,7 @@ async fn a_failed_producer_skips_all_that_depend_on_it_and_no_other_node() {
 
 #[tokio::test]
 async fn a_producer_that_is_not_connected_skips_its_consumers_before_anything_starts() {
-    let instances = lamp();
-    let world = world(Applications {
-        instances,
-        ..Applications::default()
-    })
-    .await;
+    let world = lamp_world().await;
     world.agents(3, &Manner::default());
     let job = world.run(application("Lamp[app1]")).await;
     world.over(job).await;
@@ -374,12 +359,7 @@ async fn code_that_has_no_graph_is_refused() {
 
 #[tokio::test]
 async fn a_batch_never_holds_a_node_that_waits_for_a_later_batch() {
-    let instances = lamp();
-    let world = world(Applications {
-        instances,
-        ..Applications::default()
-    })
-    .await;
+    let world = lamp_world().await;
     let nodes = world.agents(6, &Manner::default());
     let mut spec = deploy(&nodes);
     spec.limits.rollout = serde_json::from_value(json!({"batch": 2})).unwrap();
@@ -397,12 +377,7 @@ async fn a_batch_never_holds_a_node_that_waits_for_a_later_batch() {
 
 #[tokio::test]
 async fn a_node_of_a_later_batch_is_skipped_once() {
-    let instances = lamp();
-    let world = world(Applications {
-        instances,
-        ..Applications::default()
-    })
-    .await;
+    let world = lamp_world().await;
     let nodes = world.agents(6, &Manner::default());
     world.sim.add(&node_name(3), failing());
     let mut spec = deploy(&nodes);
@@ -519,12 +494,7 @@ async fn a_node_that_others_wait_for_applies_no_earlier_catalog() {
 
 #[tokio::test]
 async fn a_stopped_job_says_so_of_the_nodes_that_waited() {
-    let instances = lamp();
-    let world = world(Applications {
-        instances,
-        ..Applications::default()
-    })
-    .await;
+    let world = lamp_world().await;
     let nodes = world.agents(4, &Manner::held());
     let job = world.run(deploy(&nodes)).await;
     world.executing(1).await;

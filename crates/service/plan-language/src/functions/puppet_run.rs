@@ -143,18 +143,9 @@ fn parse_options(options: &PlanActionOptions) -> EvalResult<ParsedOptions> {
     if command.noop && command.no_noop {
         return Err(invalid("no_noop contradicts _noop".to_owned()));
     }
-    let contradiction = match convergence {
-        Some(_) if command.noop => Some("_noop, which changes nothing"),
-        Some(_) if command.use_cached_catalog => {
-            Some("use_cached_catalog, which brings nothing new")
-        }
-        Some(_) if command.usecacheonfailure == Some(true) => {
-            Some("usecacheonfailure, which brings nothing new")
-        }
-        _ => None,
-    };
-    if let Some(option) = contradiction {
-        return Err(invalid(format!("{UNTIL_CONVERGED} contradicts {option}")));
+    if let Some(limits) = &convergence {
+        let repeated = limits.check_repeated(&command);
+        repeated.map_err(|what| invalid(format!("{UNTIL_CONVERGED} contradicts {what}")))?;
     }
     let mut run = PuppetWork::from_command(&command)
         .map_err(|error| invalid(format!("environment: {error}")))?;

@@ -137,6 +137,27 @@ async fn waves_go_on_after_a_restart_of_the_server() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopped_job_is_the_last_wave() {
+    let world = world("run_puppet('b', until_converged => true, tags => 'hold')").await;
+    let plan = world.launch("m::p", json!({})).await;
+    let held = async || (world.nodes.asked("pxp-module-puppet run").len() == 1).then_some(());
+    world.until("the first wave is held", held).await;
+    world.stop_job(1).await;
+    world.nodes.let_go();
+    let (_, error) = world.over(plan).await;
+    assert_eq!(error["kind"], "tutti/not-converged");
+    assert_eq!(
+        error["details"]["convergence"]["state"], "capped",
+        "{error:#}"
+    );
+    assert_eq!(
+        world.nodes.puppet_runs("b"),
+        1,
+        "although it requested another"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_options_are_refused_with_their_name() {
     for (options, part) in [
         (
@@ -155,11 +176,15 @@ async fn wrong_options_are_refused_with_their_name() {
         ),
         (
             "until_converged => true, _noop => true",
-            "until_converged contradicts _noop",
+            "until_converged contradicts noop: no run",
         ),
         (
             "until_converged => true, use_cached_catalog => true",
-            "until_converged contradicts use_cached_catalog",
+            "until_converged contradicts use_cached_catalog: each",
+        ),
+        (
+            "until_converged => true, usecacheonfailure => true",
+            "until_converged contradicts usecacheonfailure: a run",
         ),
         (
             "no_noop => true, _noop => true",
@@ -170,6 +195,19 @@ async fn wrong_options_are_refused_with_their_name() {
         let (world, ended) = run(&format!("run_puppet('a', {options})")).await;
         let (kind, msg) = failure(ended);
         assert_eq!(kind, "bolt/validation-error", "{options}: {msg}");
+        assert!(msg.contains(part), "{options}: {msg}");
+        assert_eq!(world.nodes.puppet_runs("a"), 0);
+    }
+    // the job engine refuses these, for all entries
+    for (options, part) in [
+        ("barrier => true", "barrier: needs an environment"),
+        (
+            "barrier => true, environment => 'production', _batch => 1",
+            "barrier: contradicts batch",
+        ),
+    ] {
+        let (world, ended) = run(&format!("run_puppet('a', {options})")).await;
+        let (_, msg) = failure(ended);
         assert!(msg.contains(part), "{options}: {msg}");
         assert_eq!(world.nodes.puppet_runs("a"), 0);
     }

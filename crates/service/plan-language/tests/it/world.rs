@@ -233,6 +233,12 @@ impl World {
         options.collect()
     }
 
+    /// Stops a job; its run that is under way goes on.
+    pub(crate) async fn stop_job(&self, number: i64) {
+        let number = store::JobNumber::new(number).unwrap();
+        self.jobs.stop(number, false).await.unwrap();
+    }
+
     /// Returns the states of all runs of all jobs.
     pub(crate) async fn states_of_runs(&self) -> Vec<String> {
         let (filter, page) = (store::JobListFilter::default(), store::ListPage::default());

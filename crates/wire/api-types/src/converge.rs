@@ -71,10 +71,12 @@ impl ConvergenceLimits {
     /// The option that prevents it, with the reason.
     pub fn check_repeated(&self, deploy: &DeployCommand) -> Result<(), &'static str> {
         if deploy.noop {
-            return Err("noop: no run changes anything, so that none has to follow");
+            return Err("noop: no run changes anything, so that none has to follow; leave it out");
         }
         if deploy.use_cached_catalog {
-            return Err("use_cached_catalog: each run would apply the catalog of the one before");
+            return Err(
+                "use_cached_catalog: each run would apply the catalog of the one before; leave it out",
+            );
         }
         if deploy.usecacheonfailure == Some(true) {
             return Err(

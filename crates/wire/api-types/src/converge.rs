@@ -80,7 +80,7 @@ impl ConvergenceLimits {
         }
         if deploy.usecacheonfailure == Some(true) {
             return Err(
-                "usecacheonfailure: a run with an earlier catalog would count as a success",
+                "usecacheonfailure: a run with an earlier catalog would count as a success; leave it out",
             );
         }
         Ok(())

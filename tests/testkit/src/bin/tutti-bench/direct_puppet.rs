@@ -108,6 +108,7 @@ impl AgentRuns {
             "flags": ["--onetime", "--no-daemonize", "--verbose", "--color", "false"],
             "config_file": home.join("modules.d/pxp-module-puppet.conf"),
             "settings_file": home.join(".puppet-settings.json"),
+            "reports_reruns": false,
         });
         Ok(Self {
             command: installation.tutti().with_file_name("tutti-agent"),
@@ -127,7 +128,11 @@ impl AgentRuns {
         drop(stdin);
         let ended = running.wait_with_output().await?;
         let printed = String::from_utf8_lossy(&ended.stdout).into_owned();
-        ensure!(ended.status.success(), "the run failed: {printed}");
+        ensure!(
+            ended.status.success(),
+            "the run failed: {printed}\nits result: {}",
+            std::fs::read_to_string(self.entry.join("puppet.json")).unwrap_or_default()
+        );
         Ok(printed)
     }
 }

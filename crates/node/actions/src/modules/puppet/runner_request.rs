@@ -22,7 +22,9 @@ pub(super) struct RunnerRequest {
     pub(super) config_file: Option<PathBuf>,
     /// Path of the file that stores Puppet's settings between runs.
     pub(super) settings_file: PathBuf,
-    /// Requests to repeat the run are for the result.
+    /// Requests to repeat the run are for the result. An agent whose program was just replaced by a newer one does not
+    /// give it.
+    #[serde(default)]
     pub(super) reports_reruns: bool,
 }
 

@@ -27,6 +27,16 @@ pub(crate) struct RolloutArguments {
     /// [default: any number, unless nodes of a batch failed and none succeeded]
     #[arg(long, value_name = "N", help_heading = "Rollout")]
     pub(crate) max_failures: Option<Portion>,
+    /// Spread the starts of the nodes evenly over this time: seconds, or 15m, 4h, 1d. Puppet runs skip nodes on which
+    /// another job runs Puppet
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = crate::duration::parse_seconds,
+        conflicts_with = "batch",
+        help_heading = "Rollout"
+    )]
+    pub(crate) splay: Option<u64>,
 }
 
 /// Limits of a job: the nodes at once, its batches, and the time for one node.
@@ -49,6 +59,7 @@ impl RolloutArguments {
             batch: self.batch.clone(),
             pause_between_batches: self.pause_between_batches,
             max_failures: self.max_failures,
+            splay: self.splay,
         };
         let checked = options.check();
         checked.map_err(|problem| {
@@ -86,6 +97,8 @@ pub(crate) fn describe_rollout(options: &RolloutOptions) -> Option<String> {
     words.extend(pause.map(|seconds| format!("{} between them", duration(seconds as f64))));
     let limit = options.max_failures;
     words.extend(limit.map(|portion| format!("at most {portion} may fail")));
+    let splay = options.splay;
+    words.extend(splay.map(|seconds| format!("starts spread over {}", duration(seconds as f64))));
     (!words.is_empty()).then(|| words.join(", "))
 }
 

@@ -55,6 +55,10 @@ pub const PRESENCE_CHANGES: usize = 1_000;
 /// Nodes read at a time when the engine starts.
 pub const PRESENCE_PAGE: u32 = 10_000;
 
+/// Time of whose splayed starts a late engine makes up at once: as long as it may take for one round of its loop. Twice as
+/// many nodes as in a second of a splay then start together.
+pub const SPLAY_BURST: Duration = Duration::from_secs(1);
+
 /// Interval at which the timers of runs in flight are checked. One pass covers at most
 /// [`TASK_CONCURRENCY`] runs; a timeout is late by this much at most.
 pub const TICK: Duration = Duration::from_secs(1);

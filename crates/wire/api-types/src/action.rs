@@ -59,6 +59,9 @@ pub struct ActionCommand {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub max_failures: Option<Portion>,
+    /// Time over which the starts of the nodes are spread evenly, in seconds. Absent: all nodes start as soon as they can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub splay: Option<u64>,
 }
 
 /// Kind of action that nodes perform.
@@ -84,12 +87,13 @@ impl ActionCommand {
         limits::check_texts(&self.description, &self.userdata)
     }
 
-    /// Returns the batches, the pause between them and the tolerated failures of this job.
+    /// Returns the batches, the pause between them, the tolerated failures and the splay of this job.
     pub fn rollout(&self) -> RolloutOptions {
         RolloutOptions {
             batch: self.batch.clone(),
             pause_between_batches: self.pause_between_batches,
             max_failures: self.max_failures,
+            splay: self.splay,
         }
     }
 }

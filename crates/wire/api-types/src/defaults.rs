@@ -44,6 +44,10 @@ pub const BATCH_SIZES: usize = 32;
 /// end; longer pauses call for a scheduled job.
 pub const PAUSE_SECONDS: u64 = 7 * 24 * 3_600;
 
+/// The longest time over which the starts of a job's nodes are spread, in seconds: a day, as runs of Puppet that are rarer
+/// than daily need no spread of their own.
+pub const SPLAY_SECONDS: u64 = 24 * 3_600;
+
 /// The largest body of a query: 50,000 certnames of 60 characters are 3 MB, and a query may be 4
 /// MiB.
 pub const QUERY_BODY_BYTES: usize = 5 * 1024 * 1024;

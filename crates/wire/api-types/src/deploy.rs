@@ -110,6 +110,10 @@ pub struct DeployCommand {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub max_failures: Option<Portion>,
+    /// Time over which the starts of the nodes are spread evenly, in seconds, as Puppet's `splaylimit`, but evenly instead of
+    /// at random. A node on which another job runs Puppet, or is about to, is skipped. Absent: all nodes start as soon as they can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub splay: Option<u64>,
     /// Timeout for each node, in seconds; 0: 30 days, the longest; absent: the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
@@ -188,12 +192,13 @@ impl DeployCommand {
         Err(ApiError::invalid("code_id", contradiction))
     }
 
-    /// Returns the batches, the pause between them and the tolerated failures of this job.
+    /// Returns the batches, the pause between them, the tolerated failures and the splay of this job.
     pub fn rollout(&self) -> RolloutOptions {
         RolloutOptions {
             batch: self.batch.clone(),
             pause_between_batches: self.pause_between_batches,
             max_failures: self.max_failures,
+            splay: self.splay,
         }
     }
 }

@@ -11,7 +11,7 @@ use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ApiError;
-use crate::defaults::{BATCH_SIZES, PAUSE_SECONDS};
+use crate::defaults::{BATCH_SIZES, PAUSE_SECONDS, SPLAY_SECONDS};
 
 /// A number of nodes, or a percentage of the nodes of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,9 @@ pub struct RolloutOptions {
     /// any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_failures: Option<Portion>,
+    /// Time over which the starts of the nodes are spread evenly, in seconds; absent: all start as soon as they can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub splay: Option<u64>,
 }
 
 /// A rollout option with an invalid value.
@@ -270,6 +273,21 @@ impl RolloutOptions {
                 &format!("must be at most {PAUSE_SECONDS} seconds (7 days)"),
             ),
             _ => Ok(()),
+        }?;
+        match self.splay {
+            Some(_) if self.batch.is_some() => problem(
+                "splay",
+                "contradicts batch, whose nodes start together; set one of them",
+            ),
+            Some(0) => problem(
+                "splay",
+                "must not be 0; leave it out to start all nodes at once",
+            ),
+            Some(seconds) if seconds > SPLAY_SECONDS => problem(
+                "splay",
+                &format!("must be at most {SPLAY_SECONDS} seconds (1 day)"),
+            ),
+            _ => Ok(()),
         }
     }
 }
@@ -356,7 +374,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_with_its_option() {
-        let wrong: [(Value, &str); 8] = [
+        let wrong: [(Value, &str); 11] = [
             (json!({"batch": 0}), "batch"),
             (json!({"batch": "0%"}), "batch"),
             (json!({"batch": [1, 0]}), "batch"),
@@ -368,6 +386,9 @@ mod tests {
                 "pause_between_batches",
             ),
             (json!({"batch": "1, 0"}), "batch"),
+            (json!({"splay": 0}), "splay"),
+            (json!({"splay": 86_401}), "splay"),
+            (json!({"splay": 60, "batch": 1}), "splay"),
         ];
         for (options, option) in wrong {
             let options: RolloutOptions = serde_json::from_value(options).unwrap();

@@ -80,6 +80,7 @@ const KEPT: &[&str] = &[
     "scheduled_time",
     "scope",
     "settings",
+    "splay",
     "ssl",
     "start_tls",
     "step",

@@ -83,6 +83,7 @@ pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
         batch: action.limits.rollout.batch,
         pause_between_batches: action.limits.rollout.pause_between_batches,
         max_failures: action.limits.rollout.max_failures,
+        splay: action.limits.rollout.splay,
         plan_job: None,
     };
     let created: JobCreated = client

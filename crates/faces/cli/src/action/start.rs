@@ -75,6 +75,7 @@ impl JobOptions {
             batch: limits.rollout.batch,
             pause_between_batches: limits.rollout.pause_between_batches,
             max_failures: limits.rollout.max_failures,
+            splay: limits.rollout.splay,
         };
         let path = ["orchestrator", "v1", "command", "action"];
         let created: JobCreated = client.post(&path, &command).await?;

@@ -158,6 +158,7 @@ impl PuppetRunFlags {
             batch: None,
             pause_between_batches: None,
             max_failures: None,
+            splay: None,
             timeout: None,
             description: String::new(),
             userdata: Object::new(),

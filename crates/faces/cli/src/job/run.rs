@@ -88,6 +88,7 @@ impl PuppetRunArguments {
             batch: self.limits.rollout.batch,
             pause_between_batches: self.limits.rollout.pause_between_batches,
             max_failures: self.limits.rollout.max_failures,
+            splay: self.limits.rollout.splay,
             barrier: self.barrier,
             timeout: self.limits.timeout,
             ..command

@@ -90,6 +90,7 @@ pub(super) async fn task(options: TaskOptions, client: &ApiClient) -> VerbResult
         "batch": options.limits.rollout.batch,
         "pause_between_batches": options.limits.rollout.pause_between_batches,
         "max_failures": options.limits.rollout.max_failures,
+        "splay": options.limits.rollout.splay,
         "timeout": options.limits.timeout,
     });
     let job = CreateScheduledJob {
@@ -113,6 +114,7 @@ pub(super) async fn run(options: RunOptions, client: &ApiClient) -> VerbResult {
         batch: limits.rollout.batch,
         pause_between_batches: limits.rollout.pause_between_batches,
         max_failures: limits.rollout.max_failures,
+        splay: limits.rollout.splay,
         timeout: limits.timeout,
         ..options
             .flags

@@ -70,6 +70,7 @@ pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
         batch: options.limits.rollout.batch,
         pause_between_batches: options.limits.rollout.pause_between_batches,
         max_failures: options.limits.rollout.max_failures,
+        splay: options.limits.rollout.splay,
         plan_job: None,
     };
     let created: JobCreated = client

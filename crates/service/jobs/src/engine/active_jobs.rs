@@ -22,7 +22,7 @@ use crate::keys::{JobKey, RunKey};
 use crate::kind::JobKind;
 use crate::live::OutputWatcher;
 use crate::over_ssh::NodeTransport;
-use crate::rollout::{HaltReason, Rollout};
+use crate::rollout::{HaltReason, Rollout, SplayedStarts};
 use crate::tally::RunTally;
 use crate::trace::RunTrace;
 use crate::verdict::{AbsenceStart, ErrorEvidence};
@@ -35,6 +35,8 @@ pub(crate) struct ActiveJobs {
     pub(crate) numbers: HashMap<JobNumber, JobKey>,
     transactions: HashMap<TransactionId, RunKey>,
     nodes: HashMap<Certname, Vec<RunKey>>,
+    /// Puppet runs in flight or to come of jobs whose starts are not splayed, by node.
+    puppet_runs: HashMap<Certname, Vec<RunKey>>,
     messages: HashMap<MessageId, RunKey>,
     queries: HashMap<TransactionId, RunKey>,
 }
@@ -52,6 +54,8 @@ pub(crate) struct ActiveJob {
     /// The runs of batches that have not begun.
     pub(crate) later: BTreeMap<u32, Vec<usize>>,
     pub(crate) rollout: Rollout,
+    /// The runs whose times have not come; `None` if the starts are not splayed.
+    pub(crate) splayed: Option<SplayedStarts>,
     /// The order of the runs; `None` if none waits for another, or none starts any more.
     pub(crate) order: Option<RunOrder>,
     /// The job was made with batch sizes.
@@ -159,6 +163,10 @@ impl ActiveJobs {
             let run_key = RunKey { job: key, index };
             if !matches!(run.phase, RunPhase::Settled) {
                 self.transactions.insert(run.transaction.clone(), run_key);
+                if job.kind == JobKind::Puppet && job.splayed.is_none() {
+                    let runs = self.puppet_runs.entry(run.certname.clone());
+                    runs.or_default().push(run_key);
+                }
             }
             if matches!(run.phase, RunPhase::Dispatched(_)) {
                 self.nodes
@@ -229,6 +237,18 @@ impl ActiveJobs {
         self.nodes.get(certname).cloned().unwrap_or_default()
     }
 
+    /// Another job that runs Puppet on the node, or is about to: the run is in flight, or may start.
+    pub(crate) fn other_puppet_job(&self, certname: &Certname, own: JobKey) -> Option<JobNumber> {
+        let requested = self.puppet_runs.get(certname).into_iter().flatten();
+        let in_flight = self.nodes.get(certname).into_iter().flatten();
+        requested.chain(in_flight).find_map(|key| {
+            let job = self.jobs.get(&key.job)?;
+            let may_start = job.runs[key.index].batch <= job.rollout.current_batch().batch;
+            let is_other = key.job != own && job.kind == JobKind::Puppet && may_start;
+            is_other.then_some(job.number)
+        })
+    }
+
     /// Every run in flight.
     pub(crate) fn in_flight(&self) -> impl Iterator<Item = RunKey> {
         self.nodes.values().flatten().copied()
@@ -292,6 +312,7 @@ impl ActiveJobs {
         }
         let phase = std::mem::replace(&mut run.phase, RunPhase::Settled);
         let certname = run.certname.clone();
+        remove_run(&mut self.puppet_runs, &certname, key);
         if let RunPhase::Dispatched(flying) = &phase {
             if let Some(job) = self.jobs.get(&key.job) {
                 self.pinned.end(certname.as_str(), &job.number.to_string());
@@ -302,12 +323,7 @@ impl ActiveJobs {
             if let Some(query) = &flying.query {
                 self.queries.remove(query);
             }
-            if let Some(keys) = self.nodes.get_mut(&certname) {
-                keys.retain(|other| *other != key);
-                if keys.is_empty() {
-                    self.nodes.remove(&certname);
-                }
-            }
+            remove_run(&mut self.nodes, &certname, key);
         }
         Some(phase)
     }
@@ -318,6 +334,16 @@ impl ActiveJobs {
             return;
         };
         self.transactions.remove(&transaction);
+    }
+}
+
+/// Removes a run from an index by nodes.
+fn remove_run(index: &mut HashMap<Certname, Vec<RunKey>>, certname: &Certname, key: RunKey) {
+    if let Some(keys) = index.get_mut(certname) {
+        keys.retain(|other| *other != key);
+        if keys.is_empty() {
+            index.remove(certname);
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use fabric::NodePresence;
 use pcp::Certname;
@@ -37,7 +37,7 @@ enum RunStart {
     Refused(RunVerdict),
     /// The run starts when it gets a slot.
     Ready(NodeTransport, NodePresence),
-    /// The run waits for its node or for its batch.
+    /// The run waits for its node, its batch or its time.
     Waiting {
         /// The node counts as connected.
         is_there: bool,
@@ -72,6 +72,7 @@ impl JobEngine {
         // A plan that goes on after a restart is quicker than the nodes that reconnect.
         let after_restart = after_restart && Instant::now() < self.recovering_until;
         let mut rollout = Rollout::new(&options, targets.len());
+        let splay = options.splay.map(Duration::from_secs);
         let batches: Vec<u32> = rollout.batch_numbers().collect();
         let mut order = new_order(&mut dispatch, &targets);
         let waits = |index| order.as_ref().is_some_and(|it| it.is_waiting(index));
@@ -80,7 +81,7 @@ impl JobEngine {
             .zip(&batches)
             .enumerate()
             .map(|(index, (target, batch))| {
-                let is_later = *batch > 1 || waits(index);
+                let is_later = *batch > 1 || splay.is_some() || waits(index);
                 self.choose_begin(target, kind, &over_ssh, is_later, after_restart)
             })
             .collect();
@@ -186,6 +187,7 @@ impl JobEngine {
             after_restart,
             runs,
             rollout,
+            splay,
             order,
             has_batches: row.batches.is_some(),
             failed,
@@ -264,11 +266,12 @@ impl JobEngine {
             })
             .collect();
         self.send(outgoing);
+        self.start_splayed(key);
         self.advance(key);
     }
 
-    /// The first step of a node's run in a new job. Nodes of later batches, and those that wait for others, are
-    /// checked at their turn (`is_later`); only permanent reasons against them count now.
+    /// The first step of a node's run in a new job. Nodes of later batches, of a splay, and those that wait for others,
+    /// are checked at their turn (`is_later`); only permanent reasons against them count now.
     fn choose_begin(
         &self,
         target: &JobTarget,

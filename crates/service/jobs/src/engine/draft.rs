@@ -3,7 +3,7 @@
 //! [`PreparedJob`] is the engine's input, a [`JobDraft`] is kept while the job is inserted.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use api_types::rollout::RolloutOptions;
 use pcp::Certname;
@@ -17,7 +17,7 @@ use crate::applications::RunOrder;
 use crate::in_flight::{InFlightRun, PollSettings};
 use crate::keys::JobKey;
 use crate::kind::JobKind;
-use crate::rollout::Rollout;
+use crate::rollout::{Rollout, SplayedStarts};
 use crate::submit::JobSubmitError;
 use crate::tally::RunTally;
 use crate::verdict::RunVerdict;
@@ -57,6 +57,8 @@ pub(super) struct JobDraft {
     pub(super) after_restart: bool,
     pub(super) runs: Vec<ActiveRun>,
     pub(super) rollout: Rollout,
+    /// Time over which the starts are spread; `None`: they are not.
+    pub(super) splay: Option<Duration>,
     /// As in [`ActiveJob`].
     pub(super) order: Option<RunOrder>,
     /// As in [`ActiveJob`].
@@ -87,6 +89,7 @@ impl JobDraft {
             after_restart,
             mut runs,
             rollout,
+            splay,
             order,
             has_batches,
             failed,
@@ -120,6 +123,7 @@ impl JobDraft {
             waiting: VecDeque::new(),
             later,
             rollout,
+            splayed: None,
             order,
             has_batches,
             failed,
@@ -128,7 +132,10 @@ impl JobDraft {
             watchers: Vec::new(),
             commits: watch::Sender::new(0),
         };
-        job.queue(first);
+        match splay {
+            Some(splay) => job.splayed = Some(SplayedStarts::new(first, splay, now)),
+            None => drop(job.queue(first)),
+        }
         job
     }
 }

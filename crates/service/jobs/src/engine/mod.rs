@@ -101,7 +101,7 @@ impl JobEngine {
             self.update_gauges();
             let ticking = !self.active_jobs.is_idle() || !self.awaiting_nodes.is_empty();
             let room = self.has_capacity();
-            let pause_end = self.pauses.first().map(|(until, _)| *until);
+            let timed_start = self.timed_starts.first().map(|(until, _)| *until);
             if ticking {
                 self.inbox_stall.set_reading(Instant::now(), room);
             } else {
@@ -120,7 +120,7 @@ impl JobEngine {
                 Some(done) = self.reporting.join_next() => self.record_shaped(unwrap_task_result(done)),
                 Some(done) = self.lookups.join_next() => self.handle_lookup(unwrap_task_result(done)),
                 _ = tick.tick(), if ticking => self.tick(),
-                () = wait_until_time(pause_end) => self.end_pauses(),
+                () = wait_until_time(timed_start) => self.start_timed(),
                 change = presence.next() => if !self.handle_presence(change) { break },
                 Some(taken) = reports.recv() => self.handle_taken(&taken),
                 Some(command) = commands.recv(), if self.inserting.len() < INSERTIONS => {

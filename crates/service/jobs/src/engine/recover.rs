@@ -24,7 +24,7 @@ use crate::events::{self, RunMark};
 use crate::in_flight::InFlightRun;
 use crate::keys::RunKey;
 use crate::kind::JobKind;
-use crate::rollout::Rollout;
+use crate::rollout::{Rollout, SplayedStarts};
 use crate::state::{JobState, RunState};
 use crate::tally::{RunTally, StopSeverity};
 use crate::verdict::RunVerdict;
@@ -121,7 +121,7 @@ impl JobEngine {
         if stop != StopSeverity::No {
             rollout.close();
         }
-        self.pauses
+        self.timed_starts
             .extend(rollout.pause_end().map(|until| (until, key)));
         let kind = JobKind::from_command(&row.job.command);
         self.scheduler
@@ -144,6 +144,17 @@ impl JobEngine {
             _ => (None, BTreeMap::new()),
         };
         first.retain(|index| !blocked.contains_key(index));
+        let splay = rollout_options(&row).splay.map(Duration::from_secs);
+        let splayed = splay.map(|splay| {
+            let (nodes, age) = (rollout.nodes(), self.time_since(row.job.created_ms));
+            SplayedStarts::resume(
+                std::mem::take(&mut first),
+                nodes,
+                splay,
+                age,
+                Instant::now(),
+            )
+        });
         let mut job = ActiveJob {
             number: row.job.number,
             kind,
@@ -155,6 +166,7 @@ impl JobEngine {
             waiting: VecDeque::new(),
             later,
             rollout,
+            splayed,
             order,
             has_batches: row.job.rollout.is_some(),
             failed: before.failed,
@@ -166,6 +178,7 @@ impl JobEngine {
         trace_dispatched(&mut job, &row);
         self.active_jobs.insert(key, job);
         self.scheduler.add_waiting(key, count);
+        self.start_splayed(key);
         let verdict = match withdrawn {
             Some(transaction) => {
                 self.stop_withdrawn(key, row.job.number, transaction);

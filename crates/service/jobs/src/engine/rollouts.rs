@@ -1,4 +1,4 @@
-//! Starts of batches, pauses between them, and failures that end a job.
+//! Starts of batches, pauses between them, splayed starts, and failures that end a job.
 //!
 //! Invariant: decisions of [`Rollout`](crate::rollout::Rollout) are carried out in the order of the
 //! ledger, so a batch is in the store as begun before a run of it is marked; and the end of a pause
@@ -15,7 +15,7 @@ use super::ledger::CommitFollowUp;
 use super::state::JobEngine;
 use crate::events;
 use crate::keys::{JobKey, RunKey};
-use crate::rollout::{BatchCount, HaltReason, RolloutHalt, RolloutStep};
+use crate::rollout::{BatchCount, HaltReason, RolloutHalt, RolloutStep, SplayedStarts};
 use crate::tally::StopSeverity;
 use crate::verdict::RunVerdict;
 
@@ -46,20 +46,36 @@ impl JobEngine {
         }
     }
 
-    /// Begins the batches whose pauses are over.
-    pub(super) fn end_pauses(&mut self) {
+    /// Begins the batches whose pauses are over, and the splayed runs whose times have come.
+    pub(super) fn start_timed(&mut self) {
         let now = Instant::now();
-        while let Some((until, key)) = self.pauses.first().copied()
+        while let Some((until, key)) = self.timed_starts.first().copied()
             && until <= now
         {
-            self.pauses.pop_first();
+            self.timed_starts.pop_first();
+            self.start_splayed(key);
             self.advance(key);
         }
     }
 
-    /// Forgets the job's pause.
-    pub(super) fn forget_pause(&mut self, key: JobKey) {
-        self.pauses.retain(|(_, job)| *job != key);
+    /// Lets the splayed runs of a job whose times have come wait for a slot.
+    pub(super) fn start_splayed(&mut self, key: JobKey) {
+        let Some(job) = self.active_jobs.jobs.get_mut(&key) else {
+            return;
+        };
+        let Some(splayed) = &mut job.splayed else {
+            return;
+        };
+        let due = splayed.take_due(Instant::now());
+        let next = splayed.next_start();
+        self.timed_starts.extend(next.map(|next| (next, key)));
+        let count = job.queue(due);
+        self.scheduler.add_waiting(key, count);
+    }
+
+    /// Forgets the time at which the job goes on.
+    pub(super) fn forget_timed_start(&mut self, key: JobKey) {
+        self.timed_starts.retain(|(_, job)| *job != key);
     }
 
     /// The verdict on a run of a stopping job that has not started.
@@ -73,7 +89,7 @@ impl JobEngine {
     }
 
     fn pause_rollout(&mut self, key: JobKey, ended: BatchCount, until: Instant, pause: Duration) {
-        self.pauses.insert((until, key));
+        self.timed_starts.insert((until, key));
         let at_ms = self.deps.clock.now_ms();
         let Some(job) = self.active_jobs.jobs.get(&key) else {
             return;
@@ -177,13 +193,15 @@ impl JobEngine {
         job.rollout.close();
         let later = std::mem::take(&mut job.later);
         let held = job.order.take().map(|mut order| order.take_held());
+        let splayed = job.splayed.iter_mut().flat_map(SplayedStarts::take_all);
         let waiting = job.waiting.drain(..).chain(later.into_values().flatten());
+        let waiting = waiting.chain(splayed);
         let waiting = waiting.chain(held.into_iter().flatten());
         // runs of later batches may have been skipped for the nodes that they depend on
         let is_open = |index: &usize| !matches!(job.runs[*index].phase, RunPhase::Settled);
         let waiting = waiting.filter(is_open);
         let mut open: Vec<RunKey> = waiting.map(|index| RunKey { job: key, index }).collect();
-        self.forget_pause(key);
+        self.forget_timed_start(key);
         self.scheduler.drop_waiting(key);
         open.extend(self.awaiting_nodes.take_by_job(key));
         for run in self.dispatched_runs(key) {

@@ -14,6 +14,7 @@ use super::ledger::CommitFollowUp;
 use super::state::JobEngine;
 use crate::events::{self, RunMark};
 use crate::keys::{JobKey, RunKey};
+use crate::kind::JobKind;
 use crate::outcome::RunOutcome;
 use crate::rollout::{add_failed_node, is_failure};
 use crate::state::{JobState, RunState};
@@ -54,6 +55,7 @@ impl JobEngine {
         let run_key = RunKey { job: key, index };
         let (after_restart, readable) = (job.after_restart, job.dispatch.action.is_some());
         let (certname, kind) = (job.runs[index].certname.clone(), job.kind);
+        let is_left_to_others = job.splayed.is_some() && kind == JobKind::Puppet;
         let over_ssh = job.dispatch.over_ssh();
         let way = self.choose_transport(&certname, kind, &over_ssh);
         let Some((via, presence)) = way else {
@@ -72,6 +74,13 @@ impl JobEngine {
             };
             return self.awaiting_nodes.add_run(certname, run_key, until);
         };
+        if let Some(other) = is_left_to_others
+            .then(|| self.active_jobs.other_puppet_job(&certname, key))
+            .flatten()
+        {
+            self.scheduler.release(key);
+            return self.give_up(run_key, &RunVerdict::LeftToJob(other));
+        }
         let Some(run) = self.active_jobs.run_mut(run_key) else {
             return;
         };

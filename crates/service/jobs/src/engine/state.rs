@@ -89,8 +89,8 @@ pub(crate) struct JobEngine {
     pub(super) next_key: u64,
     /// Runs that wait for their nodes.
     pub(super) awaiting_nodes: RunsAwaitingNodes,
-    /// Ends of the pauses between batches.
-    pub(super) pauses: BTreeSet<(Instant, JobKey)>,
+    /// Ends of the pauses between batches, and times of splayed runs: at most one of each job.
+    pub(super) timed_starts: BTreeSet<(Instant, JobKey)>,
     /// Time until which nodes connected before the start may come back; counted from when the
     /// engine starts to run.
     pub(super) recovering_until: Instant,
@@ -135,7 +135,7 @@ impl JobEngine {
             lost: None,
             next_key: 0,
             awaiting_nodes: RunsAwaitingNodes::default(),
-            pauses: BTreeSet::new(),
+            timed_starts: BTreeSet::new(),
             recovering_until: Instant::now(),
             started_at: Timestamp::now(),
             inserting: JoinSet::new(),

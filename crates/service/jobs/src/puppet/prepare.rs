@@ -11,6 +11,7 @@ use environments::EnvironmentName;
 use pcp::Certname;
 use pxp::action::{self, REPORTED_RERUNS};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::version::is_too_old;
 use super::{ACTION, MODULE};
@@ -179,6 +180,10 @@ async fn order_nodes(
     };
     let Some((environment, applications)) = applications else {
         let levels = vec![nodes.len()];
+        let nodes = match spec.limits.rollout.splay {
+            Some(_) => splay_order(nodes),
+            None => nodes,
+        };
         return Ok(OrderedNodes {
             nodes,
             order: None,
@@ -206,16 +211,27 @@ async fn order_nodes(
     })
 }
 
+/// Nodes in an order that depends on their names alone, so that a node has about the same place in each job, and nodes
+/// with similar names, which often share a machine, do not follow one another.
+fn splay_order(mut nodes: Vec<Certname>) -> Vec<Certname> {
+    nodes.sort_by_cached_key(|node| {
+        let hash: [u8; 32] = Sha256::digest(node.as_str()).into();
+        hash
+    });
+    nodes
+}
+
 /// Refuses a barrier that would have no levels, or would replace batches.
 fn check_barrier(spec: &JobSpec, run: &PuppetWork) -> Result<(), RunJobError> {
-    let what = match (
-        run.has_barrier,
-        &spec.limits.rollout.batch,
-        &run.environment,
-    ) {
-        (true, Some(_), _) => "contradicts batch; set one of them",
-        (true, None, None) => "needs an environment, whose applications have the levels",
-        _ => return Ok(()),
+    if !run.has_barrier {
+        return Ok(());
+    }
+    let rollout = &spec.limits.rollout;
+    let what = match &run.environment {
+        _ if rollout.batch.is_some() => "contradicts batch; set one of them",
+        _ if rollout.splay.is_some() => "contradicts splay; set one of them",
+        None => "needs an environment, whose applications have the levels",
+        Some(_) => return Ok(()),
     };
     Err(RunJobError::Limit(format!("barrier: {what}")))
 }

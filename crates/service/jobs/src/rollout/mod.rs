@@ -7,6 +7,7 @@
 //! goes no further when nodes of a batch failed and none succeeded.
 
 mod halt_reason;
+mod splayed_starts;
 
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use api_types::rollout::{Portion, RolloutOptions};
 use tokio::time::Instant;
 
 pub(crate) use self::halt_reason::{HaltReason, add_failed_node};
+pub(crate) use self::splayed_starts::SplayedStarts;
 use crate::state::RunState;
 
 /// The batches of one job.

@@ -134,6 +134,9 @@ impl RunVerdict {
                 "nothing was sent to {node}: it consumes what {waits_for} produces, which did not run because of \
                  {failed}, whose run did not succeed"
             ),
+            Self::LeftToJob(job) => {
+                format!("nothing was sent to {node}: job {job} runs Puppet there, or is about to")
+            }
             Self::Withdrawn => format!(
                 "the command was answered with an error (the database was lost while it wrote the \
                  job), so nothing was sent to {node}: run the task again"

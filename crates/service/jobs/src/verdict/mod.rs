@@ -12,6 +12,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use pcp::Certname;
 use serde_json::{Value, json};
+use store::JobNumber;
 
 use crate::in_flight::{CancelReason, UnknownReason};
 use crate::over_ssh::NodeTransport;
@@ -35,6 +36,8 @@ pub const KIND_STOPPED: &str = "tutti/stopped";
 pub const KIND_MAX_FAILURES: &str = "tutti/max-failures";
 /// A node whose capabilities the node consumes did not succeed in the same job.
 pub const KIND_DEPENDENCY: &str = "tutti/dependency-failed";
+/// Another job runs Puppet on the node, or is about to.
+const KIND_LEFT_TO_JOB: &str = "tutti/left-to-other-job";
 /// It is unknown if the action ran, and how it ended.
 pub const KIND_UNKNOWN: &str = "tutti/outcome-unknown";
 /// The action ran; its agent cannot return its result.
@@ -120,6 +123,8 @@ pub(crate) enum RunVerdict {
         /// The node whose run did not succeed: that one, or one that it waits for in turn.
         failed: Certname,
     },
+    /// This other job runs Puppet on the node, or is about to.
+    LeftToJob(JobNumber),
     /// The command was answered with an error, but its job was stored all the same.
     Withdrawn,
     /// The store refuses to record the start of the run.
@@ -173,6 +178,7 @@ impl RunVerdict {
             Self::NotStarted
             | Self::TooManyFailures(_)
             | Self::DependencyFailed { .. }
+            | Self::LeftToJob(_)
             | Self::Withdrawn => RunState::Skipped,
             Self::ResultLost { .. } => RunState::Failed,
             _ => RunState::Errored,
@@ -190,6 +196,7 @@ impl RunVerdict {
             Self::DependencyFailed { waits_for, failed } => {
                 json!({ "waits_for": waits_for, "failed": failed })
             }
+            Self::LeftToJob(job) => json!({ "job": job.to_string() }),
             Self::NoParams(error) => return json!({"_error": error}),
             _ => json!({}),
         };
@@ -208,6 +215,7 @@ impl RunVerdict {
             | Self::Unmarked => KIND_EXECUTION,
             Self::TooManyFailures(_) => KIND_MAX_FAILURES,
             Self::DependencyFailed { .. } => KIND_DEPENDENCY,
+            Self::LeftToJob(_) => KIND_LEFT_TO_JOB,
             Self::Conflict { .. } => KIND_CONFLICT,
             Self::OldPuppet { .. } => KIND_OLD_PUPPET,
             Self::TimedOut { .. } => KIND_TIMEOUT,

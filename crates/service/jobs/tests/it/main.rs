@@ -32,5 +32,6 @@ mod run_orders;
 mod secrets;
 mod silent_restarts;
 mod sim;
+mod splays;
 mod stop;
 mod world;

@@ -299,6 +299,23 @@ impl World {
             .await;
     }
 
+    /// Waits until so many runs of the job are in a state.
+    pub(crate) async fn until_state(&self, job: JobNumber, count: usize, state: &str) {
+        let wait = async {
+            while self
+                .runs(job)
+                .await
+                .iter()
+                .filter(|run| run.state == state)
+                .count()
+                != count
+            {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, wait).await.unwrap();
+    }
+
     /// Waits until `ready`, looking whenever other tasks have had their turn.
     pub(crate) async fn until(&self, what: &str, mut ready: impl FnMut(&Self) -> bool) {
         let wait = async {

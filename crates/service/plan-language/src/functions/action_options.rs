@@ -87,6 +87,7 @@ impl PlanActionOptions {
                     self.limits.rollout.pause_between_batches =
                         parse_option("_pause_between_batches", value)?;
                 }
+                Some("_splay") => self.limits.rollout.splay = parse_option("_splay", value)?,
                 Some(REQUIRED_MODULES) => self.required_modules = parse_modules(value)?,
                 Some(RUN_AS) => self.run_as = Some(parse_user(value)?),
                 Some("_env_vars") => self.env_vars = env_vars(host, value)?,
@@ -147,11 +148,12 @@ fn parse_option<T: DeserializeOwned>(option: &str, value: &Value) -> EvalResult<
 }
 
 /// Options of actions on nodes that `run_plan` does not accept.
-pub(crate) const ROLLOUT: [&str; 4] = [
+pub(crate) const ROLLOUT: [&str; 5] = [
     "_batch",
     "_concurrency",
     "_max_failures",
     "_pause_between_batches",
+    "_splay",
 ];
 
 /// Parses a time in seconds, integer or fraction.

@@ -24,6 +24,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("noop", "_noop"),
     ("pause_between_batches", "_pause_between_batches"),
     ("run_as", "_run_as"),
+    ("splay", "_splay"),
 ];
 
 /// Runs a plan with arguments by name.

@@ -96,6 +96,7 @@ impl ScheduleCommand {
                     "batch": command.batch,
                     "pause_between_batches": command.pause_between_batches,
                     "max_failures": command.max_failures,
+                    "splay": command.splay,
                     "timeout": command.timeout,
                 }));
                 job(

@@ -51,6 +51,9 @@ pub struct TaskInput {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub max_failures: Option<Portion>,
+    /// Time over which the starts of the nodes are spread evenly, in seconds. Absent: all nodes start as soon as they can.
+    #[serde(default)]
+    pub splay: Option<u64>,
     /// Timeout for each node, in seconds; 0: 30 days, the longest; absent: the server's default.
     #[serde(default)]
     pub timeout: Option<u64>,
@@ -150,6 +153,7 @@ fn task(
         "batch": input.batch,
         "pause_between_batches": input.pause_between_batches,
         "max_failures": input.max_failures,
+        "splay": input.splay,
         "timeout": input.timeout,
         "description": description,
         "userdata": userdata,

@@ -42,6 +42,7 @@ const ROLLOUT_KEYS: &[&str] = &[
     "concurrency",
     "max_failures",
     "pause_between_batches",
+    "splay",
 ];
 
 const ACTIONS: &[YamlAction] = &[

@@ -1,10 +1,14 @@
 //! Pruning of old jobs.
 
-use store::{JobListFilter, ListPage, PrunedRows};
+use store::defaults::SCHEDULED_PUPPET_JOBS;
+use store::{JobListFilter, ListPage, PrunedRows, SlotKey};
 
 use crate::engine::{Bench, both, job, job_to, run_to};
 
-both!(old_jobs_go_and_their_numbers_stay_used);
+both!(
+    old_jobs_go_and_their_numbers_stay_used,
+    the_newest_scheduled_puppet_runs_are_kept,
+);
 
 async fn old_jobs_go_and_their_numbers_stay_used(bench: Bench) {
     let store = &bench.store;
@@ -52,4 +56,32 @@ async fn old_jobs_go_and_their_numbers_stay_used(bench: Bench) {
         .await
         .unwrap();
     assert!(applied[0].event_id.unwrap() > last_event);
+}
+
+async fn the_newest_scheduled_puppet_runs_are_kept(bench: Bench) {
+    let store = &bench.store;
+    let insert = async |command: &str, schedule: i64, slot_ms: i64| {
+        let mut new = job(&["a"]);
+        new.command = command.to_owned();
+        new.slot = Some(SlotKey { schedule, slot_ms });
+        let number = store.insert_job(new).await.unwrap();
+        store
+            .commit(vec![job_to(number, "finished", 9_000)])
+            .await
+            .unwrap();
+        number
+    };
+    let mut first = Vec::new();
+    for slot in 0..SCHEDULED_PUPPET_JOBS + 70 {
+        first.push(insert("deploy", 1, slot).await);
+        insert("task", 2, slot).await;
+    }
+    let other = insert("deploy", 3, 0).await;
+    let pruned = store.prune_jobs(1).await.unwrap();
+    assert_eq!((pruned.jobs, pruned.runs), (70, 70));
+    assert!(store.job(first[69]).await.unwrap().is_none());
+    for kept in [first[70], other] {
+        assert!(store.job(kept).await.unwrap().is_some());
+    }
+    assert_eq!(store.prune_jobs(1).await.unwrap(), PrunedRows::default());
 }

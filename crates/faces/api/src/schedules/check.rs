@@ -7,7 +7,7 @@
 use api_types::schedules::ScheduledInput;
 use api_types::{ApiError, DeployCommand, TaskCommand};
 use environments::validate_params;
-use jobs::RunJobError;
+use jobs::{JobSpec, NodeScope, RunJobError, ScopeError};
 use pxp::task::TaskName;
 use serde_json::{Value, json};
 
@@ -80,9 +80,7 @@ async fn check_task(
         return Err(ApiError::invalid("input.noop", error).into());
     }
     if spec.nodes.is_none() {
-        let jobs = &api.jobs;
-        let found = jobs.resolve_targets(&spec.scope, environment, &spec.owner_id);
-        found.await.map_err(scope_refusal)?;
+        check_scope(api, &spec, environment).await?;
     }
     // Only given parameters; a default in the metadata is not a secret.
     let given = |name: &String| task.params.contains_key(name);
@@ -103,10 +101,20 @@ async fn check_deploy(
     if !environment.is_empty() {
         code::read(api, &environment, |_| Ok(())).await?;
     }
-    let found = api
-        .jobs
-        .resolve_targets(&spec.scope, &environment, &spec.owner_id)
-        .await;
-    found.map_err(scope_refusal)?;
-    Ok(())
+    check_scope(api, &spec, &environment).await
+}
+
+/// Checks that the nodes can be looked up. A query or a node group may have none now: that of nodes whose last run failed,
+/// for example.
+async fn check_scope(
+    api: &SharedApiContext,
+    spec: &JobSpec,
+    environment: &str,
+) -> Result<(), ApiFailure> {
+    let jobs = &api.jobs;
+    let found = jobs.resolve_targets(&spec.scope, environment, &spec.owner_id);
+    match (found.await, &spec.scope) {
+        (Err(ScopeError::EmptyTarget), NodeScope::Query(_) | NodeScope::NodeGroup(_)) => Ok(()),
+        (found, _) => found.map(drop).map_err(|error| scope_refusal(error).into()),
+    }
 }

@@ -123,6 +123,8 @@ async fn bad_bodies_of_commands() {
         ),
         (with("max_failures", json!("101%")), "max_failures"),
         (with("max_failures", json!(-1)), "max_failures"),
+        (with("splay", json!(0)), "splay"),
+        (with("splay", json!("28m")), "splay"),
         (
             with("targets", json!([{"hostnames": ["a"], "transport": "ssh"}])),
             "targets",

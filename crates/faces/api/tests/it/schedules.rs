@@ -477,6 +477,40 @@ async fn a_slot_becomes_a_job_of_its_owner() {
 }
 
 #[tokio::test]
+async fn regular_runs_are_spread_in_each_job() {
+    let world = World::new().await;
+    world.nodes(2, &Manner::default());
+    let mut regular = with("type", json!("deploy"));
+    regular["input"] = json!({"scope": {"nodes": ["a", "b"]}, "splay": 1});
+    let id = make(&world, regular).await;
+    assert_eq!(shown(&world, &id).await["input"]["splay"], 1);
+    let now = world.start_soon(&id).await;
+    let job = now["last_run"]["job"]["name"].as_i64().expect("a job");
+    let job = world.ok(&format!("/orchestrator/v1/jobs/{job}")).await;
+    assert_eq!(job["options"]["splay"], 1);
+}
+
+/// Such as the nodes whose last run failed: there may be none now.
+#[tokio::test]
+async fn a_query_may_find_no_node_yet() {
+    let world = World::new().await;
+    let failed = json!({"query": "nodes[certname] { latest_report_status = \"failed\" }"});
+    for mut body in [with("type", json!("deploy")), body()] {
+        body["input"]["scope"] = failed.clone();
+        if body["type"] == "deploy" {
+            body["input"] = json!({"scope": failed});
+        }
+        let id = make(&world, body).await;
+        let now = world.start_soon(&id).await;
+        let error = &now["last_run"]["submission_error"];
+        assert_eq!(
+            error["kind"], "puppetlabs.orchestrator/empty-target",
+            "{now}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn what_the_clock_does_is_in_the_audit() {
     let world = World::new().await;
     let id = make(&world, body()).await;

@@ -172,6 +172,28 @@ async fn every_flag_reaches_the_server() {
 }
 
 #[tokio::test]
+async fn a_splay_reaches_the_server_in_seconds() {
+    let fake = Fake::start(all_well()).await;
+    let ran = fake
+        .run(&[
+            "tutti",
+            "job",
+            "run",
+            "-n",
+            "web1",
+            "--splay",
+            "28m",
+            "--no-wait",
+        ])
+        .await;
+    assert_eq!((ran.code, ran.printed.as_str()), (0, "81\n"));
+    assert_eq!(fake.body(DEPLOY)["splay"], 1_680);
+    let planned = ["tutti", "job", "plan", "-n", "web1", "--splay", "28m"];
+    let printed = fake.run(&planned).await.printed;
+    assert!(printed.contains("starts spread over 28 min"), "{printed}");
+}
+
+#[tokio::test]
 async fn waves_are_started_with_their_limits() {
     let mut answers = all_well();
     answers.push((
@@ -443,6 +465,7 @@ fn sizes_and_limits_that_make_no_sense_are_refused_before_anything_is_sent() {
         ("--batch 101%", "must be a number of nodes"),
         ("--max-failures=-1", "must be a number of nodes"),
         ("--pause-between-batches 5m", "--batch <SIZES>"),
+        ("--splay 5m --batch 1", "cannot be used with"),
     ] {
         for verb in [
             "job run",

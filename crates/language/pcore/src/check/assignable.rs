@@ -11,7 +11,7 @@ impl Type {
     /// True if every value of the other type is an instance of this type.
     #[must_use]
     pub fn is_assignable(&self, other: &Self) -> bool {
-        assignable(self, other, &mut TypeCheckTrail::new())
+        self.is_assignable_within(other, &mut TypeCheckTrail::new())
     }
 
     /// True if the type accepts `undef`.
@@ -19,17 +19,22 @@ impl Type {
     pub fn accepts_undef(&self) -> bool {
         self.is_assignable(&Self::undef())
     }
-}
 
-pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut TypeCheckTrail<'_>) -> bool {
-    if trail.is_too_deep() {
-        return true;
-    }
-    match ty.kind() {
-        TypeKind::Unit => true,
-        TypeKind::Variant(types) => variant(ty, types, other, trail),
-        TypeKind::Alias(alias) if alias.is_recursive() => recursive_alias(ty, other, trail),
-        _ => assignable_from_other(ty, other, trail),
+    /// Like [`Self::is_assignable`], as a part of the check of another type.
+    pub(super) fn is_assignable_within(
+        &self,
+        other: &Self,
+        trail: &mut TypeCheckTrail<'_>,
+    ) -> bool {
+        if trail.is_too_deep() {
+            return true;
+        }
+        match self.kind() {
+            TypeKind::Unit => true,
+            TypeKind::Variant(types) => variant(self, types, other, trail),
+            TypeKind::Alias(alias) if alias.is_recursive() => recursive_alias(self, other, trail),
+            _ => assignable_from_other(self, other, trail),
+        }
     }
 }
 
@@ -78,16 +83,16 @@ fn assignable_from_other(ty: &Type, other: &Type, trail: &mut TypeCheckTrail<'_>
             !others.is_empty()
                 && others
                     .iter()
-                    .all(|one| assignable(ty, one, &mut trail.descend()))
+                    .all(|one| ty.is_assignable_within(one, &mut trail.descend()))
         }
         TypeKind::Optional(inner) => {
-            assignable(ty, &Type::undef(), &mut trail.unguarded())
+            ty.is_assignable_within(&Type::undef(), &mut trail.unguarded())
                 && inner
                     .as_ref()
-                    .is_none_or(|inner| assignable(ty, inner, &mut trail.unguarded()))
+                    .is_none_or(|inner| ty.is_assignable_within(inner, &mut trail.unguarded()))
         }
         TypeKind::NotUndef(Some(inner)) if !inner.accepts_undef() => {
-            assignable(ty, inner, &mut trail.descend())
+            ty.is_assignable_within(inner, &mut trail.descend())
         }
         _ => own(ty, other, trail),
     }
@@ -103,11 +108,11 @@ fn assignable_from_alias(
         return false;
     };
     if !alias.is_recursive() {
-        return assignable(ty, resolved, &mut trail.descend());
+        return ty.is_assignable_within(resolved, &mut trail.descend());
     }
     trail.with_guard(|trail| {
         trail.add_that(other.address()).is_in_both()
-            || assignable(ty, resolved, &mut trail.descend())
+            || ty.is_assignable_within(resolved, &mut trail.descend())
     })
 }
 
@@ -145,28 +150,30 @@ fn own(ty: &Type, other: &Type, trail: &mut TypeCheckTrail<'_>) -> bool {
         | TypeKind::Iterator(_) => collections::assignable(ty, other, trail),
         TypeKind::Variant(types) => types
             .iter()
-            .any(|one| assignable(one, other, &mut trail.descend())),
+            .any(|one| one.is_assignable_within(other, &mut trail.descend())),
         TypeKind::Optional(inner) => {
             matches!(other.kind(), TypeKind::Undef)
                 || inner
                     .as_ref()
-                    .is_none_or(|inner| assignable(inner, other, &mut trail.descend()))
+                    .is_none_or(|inner| inner.is_assignable_within(other, &mut trail.descend()))
         }
         TypeKind::NotUndef(inner) => {
-            !assignable(other, &Type::undef(), &mut trail.descend())
+            !other.is_assignable_within(&Type::undef(), &mut trail.descend())
                 && inner
                     .as_ref()
-                    .is_none_or(|inner| assignable(inner, other, &mut trail.descend()))
+                    .is_none_or(|inner| inner.is_assignable_within(other, &mut trail.descend()))
         }
         TypeKind::Type(inner) => type_of_type(inner.as_ref(), other, trail),
         TypeKind::Sensitive(inner) => match other.kind() {
-            TypeKind::Sensitive(theirs) => assignable(inner, theirs, &mut trail.enter_element()),
+            TypeKind::Sensitive(theirs) => {
+                inner.is_assignable_within(theirs, &mut trail.enter_element())
+            }
             _ => false,
         },
         TypeKind::Callable(callable) => callable::assignable(callable, other, trail),
         TypeKind::Alias(alias) => alias
             .resolved()
-            .is_some_and(|resolved| assignable(resolved, other, &mut trail.descend())),
+            .is_some_and(|resolved| resolved.is_assignable_within(other, &mut trail.descend())),
         TypeKind::Reference(_) => ty == other,
         _ => objects::assignable(ty, other, trail),
     }
@@ -179,7 +186,9 @@ fn type_of_type(inner: Option<&Type>, other: &Type, trail: &mut TypeCheckTrail<'
     match (inner, theirs) {
         (None, _) => true,
         (Some(_), None) => false,
-        (Some(inner), Some(theirs)) => assignable(inner, theirs, &mut trail.enter_element()),
+        (Some(inner), Some(theirs)) => {
+            inner.is_assignable_within(theirs, &mut trail.enter_element())
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 //! Invariant: parameters are compared in reverse (contravariance), since a function must accept
 //! everything that its caller may pass.
 
-use super::assignable::assignable as takes;
 use super::collections::tuple_takes_tuple;
 use super::recursion_trail::TypeCheckTrail;
 use crate::types::{CallableType, IntRange, TupleType, Type, TypeKind};
@@ -18,7 +17,7 @@ pub(super) fn assignable(
     };
     if let Some(returns) = &mine.returns {
         let their_returns = theirs.returns.clone().unwrap_or_else(Type::any);
-        if !takes(returns, &their_returns, &mut trail.enter_element()) {
+        if !returns.is_assignable_within(&their_returns, &mut trail.enter_element()) {
             return false;
         }
     }
@@ -30,7 +29,7 @@ pub(super) fn assignable(
         .as_ref()
         .is_some_and(|theirs| tuple_takes_tuple(theirs, parameters, trail));
     let block = |callable: &CallableType| callable.block.clone().unwrap_or_else(Type::undef);
-    fits && takes(&block(theirs), &block(mine), &mut trail.enter_element())
+    fits && block(theirs).is_assignable_within(&block(mine), &mut trail.enter_element())
 }
 
 impl Type {
@@ -74,7 +73,7 @@ impl CallableType {
             Some((block, arguments)) if block.is_callable(true) => {
                 self.block
                     .as_ref()
-                    .is_some_and(|wanted| takes(wanted, block, trail))
+                    .is_some_and(|wanted| wanted.is_assignable_within(block, trail))
                     && takes_arguments(parameters, arguments)
             }
             _ => {

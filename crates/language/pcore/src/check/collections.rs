@@ -1,7 +1,5 @@
 //! Assignability of lists, hashes and iterables.
 
-use super::assignable::assignable as takes;
-use super::instance::is_instance;
 use super::recursion_trail::TypeCheckTrail;
 use crate::types::{IntRange, StructElement, TupleType, Type, TypeKind};
 use crate::value::Value;
@@ -22,9 +20,9 @@ pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut TypeCheckTrail<'_>
         TypeKind::Iterable(element) => iterable(element.as_ref(), other, trail),
         TypeKind::Iterator(element) => match other.kind() {
             TypeKind::Iterator(theirs) => element.as_ref().is_none_or(|element| {
-                theirs
-                    .as_ref()
-                    .is_some_and(|theirs| takes(element, theirs, &mut trail.enter_element()))
+                theirs.as_ref().is_some_and(|theirs| {
+                    element.is_assignable_within(theirs, &mut trail.enter_element())
+                })
             }),
             _ => false,
         },
@@ -58,14 +56,14 @@ fn array(element: &Type, size: IntRange, other: &Type, trail: &mut TypeCheckTrai
                 && tuple
                     .types
                     .iter()
-                    .all(|theirs| takes(element, theirs, &mut trail.enter_element()))
+                    .all(|theirs| element.is_assignable_within(theirs, &mut trail.enter_element()))
         }
         TypeKind::Array {
             element: theirs,
             size: their_size,
         } => {
             size.covers(their_size.unwrap_or(IntRange::ANY_SIZE))
-                && takes(element, theirs, &mut trail.enter_element())
+                && element.is_assignable_within(theirs, &mut trail.enter_element())
         }
         _ => false,
     }
@@ -88,16 +86,16 @@ fn hash(
             if range.from == Some(0) && is_empty_hash(other) {
                 return true;
             }
-            takes(key, their_key, &mut trail.enter_element())
-                && takes(value, their_value, &mut trail.enter_element())
+            key.is_assignable_within(their_key, &mut trail.enter_element())
+                && value.is_assignable_within(their_value, &mut trail.enter_element())
                 && range.covers(their_size.unwrap_or(IntRange::ANY_SIZE))
         }
         TypeKind::Struct(elements) => {
             range.contains_len(elements.len())
                 && elements.iter().all(|theirs| {
                     let name = Value::Str(theirs.name.clone());
-                    is_instance(key, &name, &mut trail.enter_element())
-                        && takes(value, &theirs.value, &mut trail.enter_element())
+                    key.is_instance_within(&name, &mut trail.enter_element())
+                        && value.is_assignable_within(&theirs.value, &mut trail.enter_element())
                 })
         }
         _ => false,
@@ -126,7 +124,7 @@ fn tuple_takes(tuple: &TupleType, other: &Type, trail: &mut TypeCheckTrail<'_>) 
                 .types
                 .iter()
                 .take(most)
-                .all(|mine| takes(mine, element, &mut trail.enter_element()))
+                .all(|mine| mine.is_assignable_within(element, &mut trail.enter_element()))
         }
         _ => false,
     }
@@ -153,7 +151,7 @@ pub(super) fn tuple_takes_tuple(
     theirs.types.iter().enumerate().all(|(index, other)| {
         tuple
             .type_at(index)
-            .is_some_and(|mine| takes(mine, other, &mut trail.enter_element()))
+            .is_some_and(|mine| mine.is_assignable_within(other, &mut trail.enter_element()))
     })
 }
 
@@ -171,7 +169,9 @@ fn structure(elements: &[StructElement], other: &Type, trail: &mut TypeCheckTrai
                 };
                 matched += 1;
                 (mine.optional || !theirs.optional)
-                    && takes(&mine.value, &theirs.value, &mut trail.enter_element())
+                    && mine
+                        .value
+                        .is_assignable_within(&theirs.value, &mut trail.enter_element())
             }) && matched == others.len()
         }
         TypeKind::Hash { key, value, size } => {
@@ -181,8 +181,10 @@ fn structure(elements: &[StructElement], other: &Type, trail: &mut TypeCheckTrai
                 to: IntRange::of_len(elements.len()).to,
             };
             required.into_iter().all(|element| {
-                takes(&element.value, value, &mut trail.enter_element())
-                    && takes(&Type::string(), key, &mut trail.unguarded())
+                element
+                    .value
+                    .is_assignable_within(value, &mut trail.enter_element())
+                    && Type::string().is_assignable_within(key, &mut trail.unguarded())
             }) && range.covers(size.unwrap_or(IntRange::ANY_SIZE))
         }
         _ => false,
@@ -191,9 +193,13 @@ fn structure(elements: &[StructElement], other: &Type, trail: &mut TypeCheckTrai
 
 fn iterable(element: Option<&Type>, other: &Type, trail: &mut TypeCheckTrail<'_>) -> bool {
     match element {
-        Some(element) if !takes(element, &Type::any(), &mut trail.enter_element()) => {
+        Some(element)
+            if !element.is_assignable_within(&Type::any(), &mut trail.enter_element()) =>
+        {
             match other.iterated() {
-                Some(Some(theirs)) => takes(element, &theirs, &mut trail.enter_element()),
+                Some(Some(theirs)) => {
+                    element.is_assignable_within(&theirs, &mut trail.enter_element())
+                }
                 _ => false,
             }
         }

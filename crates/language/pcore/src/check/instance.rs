@@ -2,9 +2,7 @@
 //!
 //! Invariant: for an alias that leads only back to itself for the same value, the result is false.
 
-use super::assignable::assignable;
 use super::matching::matches;
-use super::objects::is_or_inherits;
 use super::recursion_trail::TypeCheckTrail;
 use super::strings::{char_count, matches_any};
 use crate::convert;
@@ -15,7 +13,56 @@ impl Type {
     /// True if the value is an instance of the type.
     #[must_use]
     pub fn is_instance(&self, value: &Value) -> bool {
-        is_instance(self, value, &mut TypeCheckTrail::new())
+        self.is_instance_within(value, &mut TypeCheckTrail::new())
+    }
+
+    /// Like [`Self::is_instance`], as a part of the check of another type.
+    pub(super) fn is_instance_within(&self, value: &Value, trail: &mut TypeCheckTrail<'_>) -> bool {
+        if trail.is_too_deep() || value.is_unknown() {
+            return true;
+        }
+        match self.kind() {
+            TypeKind::Alias(_) => really(self, value, trail) == InstanceAnswer::Yes,
+            TypeKind::Variant(types) => types
+                .iter()
+                .any(|one| one.is_instance_within(value, &mut trail.descend())),
+            TypeKind::Optional(inner) => {
+                value.is_undef()
+                    || inner
+                        .as_ref()
+                        .is_some_and(|inner| inner.is_instance_within(value, &mut trail.descend()))
+            }
+            TypeKind::NotUndef(inner) => {
+                !value.is_undef()
+                    && inner
+                        .as_ref()
+                        .is_none_or(|inner| inner.is_instance_within(value, &mut trail.descend()))
+            }
+            TypeKind::Array { .. }
+            | TypeKind::Hash { .. }
+            | TypeKind::Tuple(_)
+            | TypeKind::Struct(_)
+            | TypeKind::Collection(_) => is_collection_instance(self, value, trail),
+            TypeKind::Sensitive(inner) => match value {
+                Value::Sensitive(value) => inner.is_instance_within(value, &mut trail.descend()),
+                _ => false,
+            },
+            TypeKind::Type(inner) => match value {
+                Value::Type(value) => inner
+                    .as_ref()
+                    .is_none_or(|inner| inner.is_assignable_within(value, &mut trail.descend())),
+                _ => false,
+            },
+            TypeKind::Iterable(element) => is_iterable(element.as_ref(), self, value, trail),
+            TypeKind::Iterator(_) | TypeKind::Callable(_) => match value {
+                Value::Object(object) => {
+                    self.is_assignable_within(&object.object_type(), &mut trail.descend())
+                }
+                _ => false,
+            },
+            TypeKind::Init(init) => init_answer(init, value, trail) == InstanceAnswer::Yes,
+            _ => is_simple_instance(self, value),
+        }
     }
 }
 
@@ -31,52 +78,6 @@ enum InstanceAnswer {
 impl From<bool> for InstanceAnswer {
     fn from(yes: bool) -> Self {
         if yes { Self::Yes } else { Self::No }
-    }
-}
-
-pub(super) fn is_instance(ty: &Type, value: &Value, trail: &mut TypeCheckTrail<'_>) -> bool {
-    if trail.is_too_deep() || value.is_unknown() {
-        return true;
-    }
-    match ty.kind() {
-        TypeKind::Alias(_) => really(ty, value, trail) == InstanceAnswer::Yes,
-        TypeKind::Variant(types) => types
-            .iter()
-            .any(|one| is_instance(one, value, &mut trail.descend())),
-        TypeKind::Optional(inner) => {
-            value.is_undef()
-                || inner
-                    .as_ref()
-                    .is_some_and(|inner| is_instance(inner, value, &mut trail.descend()))
-        }
-        TypeKind::NotUndef(inner) => {
-            !value.is_undef()
-                && inner
-                    .as_ref()
-                    .is_none_or(|inner| is_instance(inner, value, &mut trail.descend()))
-        }
-        TypeKind::Array { .. }
-        | TypeKind::Hash { .. }
-        | TypeKind::Tuple(_)
-        | TypeKind::Struct(_)
-        | TypeKind::Collection(_) => is_collection_instance(ty, value, trail),
-        TypeKind::Sensitive(inner) => match value {
-            Value::Sensitive(value) => is_instance(inner, value, &mut trail.descend()),
-            _ => false,
-        },
-        TypeKind::Type(inner) => match value {
-            Value::Type(value) => inner
-                .as_ref()
-                .is_none_or(|inner| assignable(inner, value, &mut trail.descend())),
-            _ => false,
-        },
-        TypeKind::Iterable(element) => is_iterable(element.as_ref(), ty, value, trail),
-        TypeKind::Iterator(_) | TypeKind::Callable(_) => match value {
-            Value::Object(object) => assignable(ty, &object.object_type(), &mut trail.descend()),
-            _ => false,
-        },
-        TypeKind::Init(init) => init_answer(init, value, trail) == InstanceAnswer::Yes,
-        _ => is_simple_instance(ty, value),
     }
 }
 
@@ -116,7 +117,7 @@ fn really(ty: &Type, value: &Value, trail: &mut TypeCheckTrail<'_>) -> InstanceA
             best
         }
         TypeKind::Init(init) => init_answer(init, value, trail),
-        _ => is_instance(ty, value, trail).into(),
+        _ => ty.is_instance_within(value, trail).into(),
     }
 }
 
@@ -171,8 +172,8 @@ fn is_simple_instance(ty: &Type, value: &Value) -> bool {
             .and_then(Value::as_hash)
             .is_none_or(|parameters| uri_matches(uri, parameters)),
         (TypeKind::Object(wanted), Value::Object(object)) => match object.object_type().kind() {
-            TypeKind::Object(given) => is_or_inherits(wanted, given),
-            TypeKind::ObjectExtension { base, .. } => is_or_inherits(wanted, base),
+            TypeKind::Object(given) => wanted.is_or_inherited_by(given),
+            TypeKind::ObjectExtension { base, .. } => wanted.is_or_inherited_by(base),
             _ => wanted.is_root(),
         },
         // types are objects of the type system
@@ -215,16 +216,16 @@ fn is_collection_instance(ty: &Type, value: &Value, trail: &mut TypeCheckTrail<'
             size.is_none_or(|size| size.contains_len(values.len()))
                 && values
                     .iter()
-                    .all(|value| is_instance(element, value, &mut trail.descend()))
+                    .all(|value| element.is_instance_within(value, &mut trail.descend()))
         }
         (TypeKind::Hash { key, value, size }, Value::Hash(entries)) => {
             size.is_none_or(|size| size.contains_len(entries.len()))
                 && entries
                     .keys()
-                    .all(|one| is_instance(key, one, &mut trail.descend()))
+                    .all(|one| key.is_instance_within(one, &mut trail.descend()))
                 && entries
                     .values()
-                    .all(|one| is_instance(value, one, &mut trail.descend()))
+                    .all(|one| value.is_instance_within(one, &mut trail.descend()))
         }
         (TypeKind::Tuple(tuple), Value::Array(values)) => is_tuple_instance(tuple, values, trail),
         (TypeKind::Struct(elements), Value::Hash(entries)) => {
@@ -239,7 +240,7 @@ fn is_tuple_instance(tuple: &TupleType, values: &[Value], trail: &mut TypeCheckT
         && values.iter().enumerate().all(|(index, value)| {
             tuple
                 .type_at(index)
-                .is_none_or(|ty| is_instance(ty, value, &mut trail.descend()))
+                .is_none_or(|ty| ty.is_instance_within(value, &mut trail.descend()))
         })
 }
 
@@ -255,7 +256,9 @@ fn is_struct_instance(
             None => element.optional,
             Some(value) => {
                 matched += 1;
-                is_instance(&element.value, value, &mut trail.descend())
+                element
+                    .value
+                    .is_instance_within(value, &mut trail.descend())
             }
         })
         && matched == entries.len()
@@ -267,10 +270,10 @@ fn is_iterable(
     value: &Value,
     trail: &mut TypeCheckTrail<'_>,
 ) -> bool {
-    let anything =
-        element.is_none_or(|element| assignable(element, &Type::any(), &mut trail.descend()));
+    let anything = element
+        .is_none_or(|element| element.is_assignable_within(&Type::any(), &mut trail.descend()));
     if !anything {
-        return assignable(ty, &Type::infer(value), &mut trail.descend());
+        return ty.is_assignable_within(&Type::infer(value), &mut trail.descend());
     }
     match value {
         Value::Str(_) | Value::Hash(_) | Value::Array(_) => true,

@@ -1,6 +1,5 @@
 //! Assignability of objects, catalog entries, URIs and runtime types.
 
-use super::assignable::assignable as takes;
 use super::matching::matches;
 use super::recursion_trail::TypeCheckTrail;
 use crate::convert;
@@ -41,7 +40,10 @@ pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut TypeCheckTrail<'_>
             TypeKind::ObjectExtension {
                 base: their_base,
                 parameters: theirs,
-            } => is_or_inherits(base, their_base) && parameters_match(parameters, theirs.as_hash()),
+            } => {
+                base.is_or_inherited_by(their_base)
+                    && parameters_match(parameters, theirs.as_hash())
+            }
             _ => false,
         },
         TypeKind::TypeSet(set) => match other.kind() {
@@ -80,28 +82,27 @@ fn init_takes(init: &InitType, other: &Type, trail: &mut TypeCheckTrail<'_>) -> 
     let Some(ty) = &init.ty else {
         return match other.kind() {
             TypeKind::Init(_) => true,
-            _ => takes(&Type::rich_data(), other, &mut trail.descend()),
+            _ => Type::rich_data().is_assignable_within(other, &mut trail.descend()),
         };
     };
     if let TypeKind::Init(theirs) = other.kind() {
         return theirs
             .ty
             .as_ref()
-            .is_some_and(|theirs| takes(ty, theirs, &mut trail.descend()));
+            .is_some_and(|theirs| ty.is_assignable_within(theirs, &mut trail.descend()));
     }
     convert::init_types(init).is_ok_and(|accepted| {
         accepted
             .single
             .iter()
-            .any(|one| takes(one, other, &mut trail.descend()))
+            .any(|one| one.is_assignable_within(other, &mut trail.descend()))
             || accepted
                 .several
                 .iter()
-                .any(|one| takes(one, other, &mut trail.descend()))
+                .any(|one| one.is_assignable_within(other, &mut trail.descend()))
             || (accepted.several_may_be_one
                 && accepted.several.iter().any(|one| {
-                    takes(
-                        one,
+                    one.is_assignable_within(
                         &Type::tuple_of(vec![other.clone()], None),
                         &mut trail.descend(),
                     )
@@ -111,26 +112,8 @@ fn init_takes(init: &InitType, other: &Type, trail: &mut TypeCheckTrail<'_>) -> 
 
 fn object_takes(object: &ObjectTypeDefinition, other: &Type) -> bool {
     match other.kind() {
-        TypeKind::Object(theirs) => is_or_inherits(object, theirs),
-        TypeKind::ObjectExtension { base, .. } => is_or_inherits(object, base),
+        TypeKind::Object(theirs) => object.is_or_inherited_by(theirs),
+        TypeKind::ObjectExtension { base, .. } => object.is_or_inherited_by(base),
         _ => false,
     }
-}
-
-/// True if `other` is this type or inherits from it; all object types inherit from `Object`.
-pub(super) fn is_or_inherits(object: &ObjectTypeDefinition, other: &ObjectTypeDefinition) -> bool {
-    if object.is_root() || object == other {
-        return true;
-    }
-    let mut parent = other.parent();
-    for _ in 0..crate::defaults::CHECK_DEPTH_MAX {
-        let Some(TypeKind::Object(above)) = parent.and_then(Type::unaliased).map(Type::kind) else {
-            return false;
-        };
-        if object == above.as_ref() {
-            return true;
-        }
-        parent = above.parent();
-    }
-    false
 }

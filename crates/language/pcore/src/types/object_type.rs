@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 
 use super::{CallableType, StructElement, Type, TypeKind};
-use crate::defaults::OBJECT_PARENTS_MAX;
+use crate::defaults::{CHECK_DEPTH_MAX, OBJECT_PARENTS_MAX};
 use crate::value::Value;
 
 /// A type created by `Object[{..}]`, or the type of native objects.
@@ -160,6 +160,25 @@ impl ObjectTypeDefinition {
     #[must_use]
     pub fn parent(&self) -> Option<&Type> {
         self.body()?.parent.as_ref()
+    }
+
+    /// True if `other` is this type or inherits from it; all object types inherit from `Object`.
+    pub(crate) fn is_or_inherited_by(&self, other: &Self) -> bool {
+        if self.is_root() || self == other {
+            return true;
+        }
+        let mut parent = other.parent();
+        for _ in 0..CHECK_DEPTH_MAX {
+            let Some(TypeKind::Object(above)) = parent.and_then(Type::unaliased).map(Type::kind)
+            else {
+                return false;
+            };
+            if self == above.as_ref() {
+                return true;
+            }
+            parent = above.parent();
+        }
+        false
     }
 
     /// The object type from which it inherits; `None` if the parent is not one.

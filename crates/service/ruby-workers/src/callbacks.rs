@@ -1,10 +1,8 @@
 //! Questions of Ruby code to the compiler. Main type: [`RubyCallbacks`].
 
-use std::any::Any;
-use std::fmt;
-
 use pcore::{Hash, Type, Value};
 
+use crate::error::RubyCallbackError;
 use crate::protocol::{RubyBlock, RubyBlockShape};
 use crate::session::RubySession;
 
@@ -89,26 +87,6 @@ pub enum RubyVariable {
     Value(Value),
     /// There is no such variable.
     Unknown,
-}
-
-/// Failure of a callback.
-#[derive(Debug)]
-pub enum RubyCallbackError {
-    /// Raised in Ruby with this message, where the code may rescue it.
-    Raise(String),
-    /// Ends the call at once. The session's call fails with [`crate::RubyCallError::Aborted`].
-    Abort(RubyAbort),
-}
-
-/// The caller's own reason for ending a call: an error, or a `break` or `return` of its language.
-pub struct RubyAbort(pub Box<dyn Any + Send>);
-
-// === impl RubyAbort ===
-
-impl fmt::Debug for RubyAbort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RubyAbort")
-    }
 }
 
 // === impl RubyBlockShape ===

@@ -1,5 +1,7 @@
-//! Errors of Ruby workers: [`RubyWorkerError`] for processes, [`RubyCallError`] for calls.
+//! Errors of Ruby workers: [`RubyWorkerError`] for processes, [`RubyCallError`] for calls,
+//! [`RubyCallbackError`] for questions of Ruby code.
 
+use std::any::Any;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +9,6 @@ use std::time::Duration;
 
 use pcore::RichDataError;
 
-use crate::callbacks::RubyAbort;
 use crate::hidden_files::HideFilesError;
 
 /// A process for Ruby code cannot be had.
@@ -169,6 +170,26 @@ pub enum RubyCallError {
     /// session goes on.
     #[error("a block of {callee} was left")]
     BlockLeft { callee: String },
+}
+
+/// Failure of a callback.
+#[derive(Debug)]
+pub enum RubyCallbackError {
+    /// Raised in Ruby with this message, where the code may rescue it.
+    Raise(String),
+    /// Ends the call at once. The session's call fails with [`RubyCallError::Aborted`].
+    Abort(RubyAbort),
+}
+
+/// The caller's own reason for ending a call: an error, or a `break` or `return` of its language.
+pub struct RubyAbort(pub Box<dyn Any + Send>);
+
+// === impl RubyAbort ===
+
+impl fmt::Debug for RubyAbort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RubyAbort")
+    }
 }
 
 // === impl RubyException ===

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::pool::SessionSlots;
+use crate::session_slots::SessionSlots;
 
 /// A request to end a session's waits: for a free process, for the start of an environment, and for Ruby
 /// code that runs. Clones are the same request.

@@ -22,7 +22,7 @@ use crate::environment::RubyEnvironment;
 use crate::error::RubyWorkerError;
 use crate::frame::encode;
 use crate::interrupt::RubyInterrupt;
-use crate::pool::PreloadedCode;
+use crate::preloaded_code::PreloadedCode;
 use crate::process::{scripts, start_ruby};
 use crate::settings::RubyWorkerSettings;
 

@@ -4,7 +4,8 @@ use pcore::{Hash, Value};
 use serde_json::{Value as Json, json};
 
 use super::{RubySession, from_rich};
-use crate::callbacks::{RubyAbort, RubyCallbackError, RubyCallbacks, RubyVariable};
+use crate::callbacks::{RubyCallbacks, RubyVariable};
+use crate::error::{RubyAbort, RubyCallbackError};
 use crate::protocol::Question;
 
 type Answer = Result<Json, RubyCallbackError>;

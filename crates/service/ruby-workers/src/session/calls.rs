@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::{RubySession, from_rich, to_rich};
 use crate::callbacks::RubyCallbacks;
 use crate::error::RubyCallError;
-use crate::pool::PreloadedCode;
+use crate::preloaded_code::PreloadedCode;
 use crate::protocol::{
     RubyBlockShape, RubyFunctionDescription, RubyHieraCall, RubyResourceType, RubyTemplate,
 };

@@ -14,15 +14,17 @@ use std::time::Duration;
 use pcore::{RichDataError, Value};
 use serde_json::{Value as Json, json};
 
-use crate::callbacks::{RubyAbort, RubyCallbacks};
+use crate::callbacks::RubyCallbacks;
 use crate::channel::{ChannelError, TimeBudget};
 use crate::defaults::{NESTING_MAX, OUTPUT_TAIL_MAX};
-use crate::error::{RubyCallError, RubyException};
+use crate::environment_process::EnvironmentProcess;
+use crate::error::{RubyAbort, RubyCallError, RubyException};
 use crate::frame::encode;
 use crate::function_files::list_ruby_functions;
 use crate::interrupt::RubyInterrupt;
-use crate::pool::{EnvironmentProcess, PreloadedCode, SessionSlot};
+use crate::preloaded_code::PreloadedCode;
 use crate::protocol::{CallFailure, FailureKind};
+use crate::session_slots::SessionSlot;
 use crate::settings::RubyWorkerSettings;
 use crate::template_process::ForkedSession;
 

@@ -25,7 +25,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::ahead::AheadQueue;
 use crate::defaults::KEEP_UNUSED;
-use crate::fingerprint::CatalogInputs;
+use crate::fingerprint::{CatalogFormat, CatalogInputs};
 use crate::kept_catalogs::KeptCatalogs;
 use crate::new_catalog::CompilePurpose;
 use crate::stored_catalogs::{CatalogDatabase, StoredCatalogs};
@@ -135,9 +135,6 @@ pub struct AgentCatalog {
     /// Reason that the catalog of the node is compiled for each request; `None` if it is not.
     pub volatile: Option<VolatileCause>,
 }
-
-/// Form of a document, and the checksum type of its files if it is static.
-pub(crate) type CatalogFormat = (DocumentForm, Option<ChecksumType>);
 
 impl AgentCatalogRequest {
     pub(crate) fn format(&self) -> CatalogFormat {

@@ -11,10 +11,10 @@ use error_causes::chain;
 use pcp::Certname;
 use store::now_ms;
 
-use crate::agent_catalogs::{AgentCatalogRequest, AgentCatalogs, CatalogFormat};
+use crate::agent_catalogs::{AgentCatalogRequest, AgentCatalogs};
 use crate::compile_cause::{CompileCause, NameList};
 use crate::defaults::{CAUSE_TEXT_MAX, RECORD_USE};
-use crate::fingerprint::CatalogInputs;
+use crate::fingerprint::{CatalogFormat, CatalogInputs};
 use crate::kept_catalogs::{CatalogDependencies, KeptAgentCatalog, NewestCatalog};
 use crate::{AgentCatalogError, CatalogInput, CompressedCatalog, FactsPolicy};
 

@@ -17,7 +17,6 @@ use environments::Sha256;
 use pcore::{Hash, Value};
 use serde::{Deserialize, Serialize};
 
-use crate::agent_catalogs::CatalogFormat;
 use crate::digest::digest_of;
 use crate::{ChecksumType, FactsPolicy};
 
@@ -92,6 +91,9 @@ pub(crate) struct CatalogInputs<'i> {
     /// Checksum type of a static catalog; `None` for one that is not static.
     pub(crate) static_files: Option<ChecksumType>,
 }
+
+/// Form of a document, and the checksum type of its files if it is static.
+pub(crate) type CatalogFormat = (DocumentForm, Option<ChecksumType>);
 
 /// Path of a fact that a compilation read, such as `os`, `family`. The empty path stands for all facts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
-//! Reasons for which a template is not rendered: [`NotNative`] and [`NativeRubyError`].
+//! Reasons for which a template is not rendered: [`NotNative`], [`NativeRubyError`] and, from the scope,
+//! [`RubyScopeError`].
 
+use std::any::Any;
 use std::fmt;
-
-use crate::scope::RubyScopeError;
 
 /// Code that is not rendered natively. The template is one for Ruby.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,5 +32,22 @@ pub enum NativeRubyError {
 impl fmt::Debug for NativeRubyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+/// Failure of a scope.
+pub enum RubyScopeError {
+    /// Leaves the template to Ruby.
+    NotNative(String),
+    /// Ends the rendering with an error of the caller.
+    Failed(Box<dyn Any + Send>),
+}
+
+impl fmt::Debug for RubyScopeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotNative(reason) => write!(f, "NotNative({reason:?})"),
+            Self::Failed(_) => f.write_str("Failed"),
+        }
     }
 }

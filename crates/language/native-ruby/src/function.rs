@@ -1,15 +1,13 @@
 //! Functions in Ruby for Puppet 4 whose code is native. Main types: [`RubyFunction`], [`TypedRubyFunction`].
 
-use std::sync::Arc;
-
 use pcore::{Type, Value};
 
 use crate::defaults::TEMPLATE_MAX;
 use crate::error::{NativeRubyError, NotNative};
+use crate::function_syntax::{RubyDispatch, RubyMethod, RubyParameterKind};
 use crate::interpreter::Interpreter;
 use crate::parser::Parser;
 use crate::scope::RubyScope;
-use crate::syntax::{Body, Expr, Slot};
 
 /// A function whose file is native. It is immutable and can be called by several threads.
 ///
@@ -18,7 +16,7 @@ use crate::syntax::{Body, Expr, Slot};
 pub struct RubyFunction {
     name: String,
     dispatches: Vec<RubyDispatch>,
-    pub(crate) methods: Vec<RubyMethod>,
+    methods: Vec<RubyMethod>,
 }
 
 /// A function that can be called.
@@ -33,46 +31,6 @@ pub struct TypedRubyFunction {
 struct DispatchTypes {
     parameters: Vec<Type>,
     returned: Option<Type>,
-}
-
-/// Parameters for which a function has an implementation. The first dispatch that takes the arguments of a
-/// call is used.
-#[derive(Debug)]
-pub(crate) struct RubyDispatch {
-    pub(crate) method: String,
-    pub(crate) parameters: Vec<RubyParameter>,
-    /// Type of the result, in Puppet's notation; `None` if it is not checked.
-    pub(crate) return_type: Option<String>,
-}
-
-#[derive(Debug)]
-pub(crate) struct RubyParameter {
-    /// Type in Puppet's notation.
-    pub(crate) type_text: String,
-    pub(crate) kind: RubyParameterKind,
-}
-
-/// How many arguments a parameter takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RubyParameterKind {
-    Required,
-    Optional,
-    /// Any number; it is the last one.
-    Repeated,
-    /// One or more; it is the last one.
-    RequiredRepeated,
-}
-
-/// A method of a function's object.
-#[derive(Debug)]
-pub(crate) struct RubyMethod {
-    pub(crate) name: Arc<str>,
-    /// Variables of the parameters, with the defaults of optional ones.
-    pub(crate) parameters: Vec<(Slot, Option<Expr>)>,
-    /// Variable of all further arguments.
-    pub(crate) rest: Option<Slot>,
-    pub(crate) body: Body,
-    pub(crate) locals: usize,
 }
 
 // === impl RubyFunction ===
@@ -139,7 +97,7 @@ impl TypedRubyFunction {
         let Some((dispatch, types)) = fitting.next() else {
             return Err(not_native("arguments that no dispatch takes"));
         };
-        let interpreter = Interpreter::of_function(&self.function, scope);
+        let interpreter = Interpreter::of_methods(&self.function.methods, scope);
         let result = interpreter.call_dispatch(&dispatch.method, arguments)?;
         match &types.returned {
             Some(returned) if !returned.is_instance(&result) => {
@@ -182,26 +140,4 @@ fn takes(dispatch: &RubyDispatch, types: &DispatchTypes, arguments: &[Value]) ->
         let parameter = types.parameters.get(index.min(last));
         parameter.is_some_and(|parameter| parameter.is_instance(argument))
     })
-}
-
-// === impl RubyDispatch ===
-
-impl RubyDispatch {
-    /// The dispatch of a function that has none: any values, as many as its method takes.
-    pub(crate) fn of_method(method: &RubyMethod) -> Self {
-        let of_kind = |kind| RubyParameter {
-            type_text: "Any".to_owned(),
-            kind,
-        };
-        let named = method.parameters.iter().map(|(_, default)| match default {
-            None => of_kind(RubyParameterKind::Required),
-            Some(_) => of_kind(RubyParameterKind::Optional),
-        });
-        let rest = method.rest.map(|_| of_kind(RubyParameterKind::Repeated));
-        Self {
-            method: method.name.to_string(),
-            parameters: named.chain(rest).collect(),
-            return_type: None,
-        }
-    }
 }

@@ -15,6 +15,7 @@
 mod defaults;
 mod error;
 mod function;
+mod function_syntax;
 mod interpreter;
 mod methods;
 mod parser;
@@ -24,7 +25,7 @@ mod syntax;
 mod template;
 mod value;
 
-pub use error::{NativeRubyError, NotNative};
+pub use error::{NativeRubyError, NotNative, RubyScopeError};
 pub use function::{RubyFunction, TypedRubyFunction};
-pub use scope::{RubyCallKind, RubyScope, RubyScopeError};
+pub use scope::{RubyCallKind, RubyScope};
 pub use template::ErbTemplate;

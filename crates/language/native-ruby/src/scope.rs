@@ -1,11 +1,10 @@
 //! Puppet's scope as templates see it. Main type: [`RubyScope`].
 
-use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 
 use pcore::Value;
 
+use crate::error::RubyScopeError;
 use crate::template::ErbTemplate;
 
 /// Variables and functions for a template.
@@ -41,21 +40,4 @@ pub enum RubyCallKind {
     Legacy,
     /// `scope.call_function('name', […])`.
     Modern,
-}
-
-/// Failure of a scope.
-pub enum RubyScopeError {
-    /// Leaves the template to Ruby.
-    NotNative(String),
-    /// Ends the rendering with an error of the caller.
-    Failed(Box<dyn Any + Send>),
-}
-
-impl fmt::Debug for RubyScopeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotNative(reason) => write!(f, "NotNative({reason:?})"),
-            Self::Failed(_) => f.write_str("Failed"),
-        }
-    }
 }

@@ -4,7 +4,7 @@
 
 use super::Interpreter;
 use crate::error::NativeRubyError;
-use crate::function::RubyMethod;
+use crate::function_syntax::RubyMethod;
 use crate::scope::RubyCallKind;
 use crate::syntax::Expr;
 use crate::value::{Eval, Interruption, RubyValue, refuse};

@@ -6,11 +6,28 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use md5::Digest as _;
 
-use crate::syntax::{DigestAlgorithm, DigestCall, ExceptionClass};
+use super::Interpreter;
+use super::matching::escape;
+use crate::syntax::{DigestAlgorithm, DigestCall, ExceptionClass, LibraryFunction};
 use crate::value::{Eval, Interruption, RubyValue, refuse};
 
+impl Interpreter<'_, '_> {
+    pub(super) fn call_library(function: &LibraryFunction, operand: RubyValue) -> Eval {
+        match function {
+            LibraryFunction::Convert(conversion) => Self::convert(*conversion, operand),
+            LibraryFunction::RegexpEscape => match operand {
+                RubyValue::Str(text) => Ok(RubyValue::string(escape(&text.get()))),
+                other => refuse(format!("Regexp.escape of {}", other.kind())),
+            },
+            LibraryFunction::Digest(call) => digest(*call, &operand),
+            LibraryFunction::Base64 => base64(&operand),
+            LibraryFunction::IpAddress => ip_address(&operand),
+        }
+    }
+}
+
 /// `Digest::MD5.hexdigest(x)` and the like.
-pub(super) fn digest(call: DigestCall, operand: &RubyValue) -> Eval {
+fn digest(call: DigestCall, operand: &RubyValue) -> Eval {
     let digest = with_bytes(operand, |bytes| match call.algorithm {
         DigestAlgorithm::Md5 => md5::Md5::digest(bytes).to_vec(),
         DigestAlgorithm::Sha1 => sha1::Sha1::digest(bytes).to_vec(),
@@ -24,7 +41,7 @@ pub(super) fn digest(call: DigestCall, operand: &RubyValue) -> Eval {
 }
 
 /// `Base64.strict_encode64(x)`
-pub(super) fn base64(operand: &RubyValue) -> Eval {
+fn base64(operand: &RubyValue) -> Eval {
     let text = with_bytes(operand, |bytes| STANDARD.encode(bytes))?;
     Ok(RubyValue::string(text))
 }
@@ -39,7 +56,7 @@ fn with_bytes<T>(operand: &RubyValue, read: impl FnOnce(&[u8]) -> T) -> Eval<T> 
 
 /// `IPAddr.new(x)`. Ruby accepts more than the plain notations, and differs between versions; what is not
 /// clearly an address, or clearly none, is for Ruby.
-pub(super) fn ip_address(operand: &RubyValue) -> Eval {
+fn ip_address(operand: &RubyValue) -> Eval {
     let RubyValue::Str(text) = operand else {
         return refuse(format!("the address of {}", operand.kind()));
     };

@@ -31,9 +31,9 @@ use ruby_regex::RegexFlags;
 
 use crate::defaults::{RENDER_DEPTH_MAX, STEPS_MAX, TEXT_MAX};
 use crate::error::{NativeRubyError, NotNative};
-use crate::function::{RubyFunction, RubyMethod};
+use crate::function_syntax::RubyMethod;
 use crate::scope::RubyScope;
-use crate::syntax::{Expr, LibraryFunction, Literal, Node, RubyClass, StrPart};
+use crate::syntax::{Expr, Literal, Node, RubyClass, StrPart};
 use crate::template::ErbTemplate;
 use crate::value::{
     Entries, Eval, Interruption, Key, MatchGroups, RubyString, RubyValue, ScopeValues, refuse,
@@ -70,9 +70,9 @@ impl<'t, 's> Interpreter<'t, 's> {
         }
     }
 
-    pub(crate) fn of_function(function: &'t RubyFunction, scope: &'s mut dyn RubyScope) -> Self {
+    pub(crate) fn of_methods(methods: &'t [RubyMethod], scope: &'s mut dyn RubyScope) -> Self {
         Self {
-            methods: &function.methods,
+            methods,
             ..Self::of_scope(scope)
         }
     }
@@ -260,19 +260,6 @@ impl<'t, 's> Interpreter<'t, 's> {
             Literal::Float(number) => RubyValue::Float(*number),
             Literal::Symbol(name) => RubyValue::Symbol(Arc::clone(name)),
             Literal::Regex(regex) => RubyValue::Regex(regex.clone()),
-        }
-    }
-
-    fn call_library(function: &LibraryFunction, operand: RubyValue) -> Eval {
-        match function {
-            LibraryFunction::Convert(conversion) => Self::convert(*conversion, operand),
-            LibraryFunction::RegexpEscape => match operand {
-                RubyValue::Str(text) => Ok(RubyValue::string(matching::escape(&text.get()))),
-                other => refuse(format!("Regexp.escape of {}", other.kind())),
-            },
-            LibraryFunction::Digest(digest) => libraries::digest(*digest, &operand),
-            LibraryFunction::Base64 => libraries::base64(&operand),
-            LibraryFunction::IpAddress => libraries::ip_address(&operand),
         }
     }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::Interpreter;
-use crate::scope::{RubyCallKind, RubyScopeError};
+use crate::error::RubyScopeError;
+use crate::scope::RubyCallKind;
 use crate::syntax::{Expr, ScopeUse};
 use crate::value::{Eval, Interruption, RubyValue, refuse};
 

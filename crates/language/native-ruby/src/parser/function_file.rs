@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{CodeKind, Parsed, Parser};
 use crate::defaults::FUNCTION_PARTS_MAX;
-use crate::function::{RubyDispatch, RubyMethod, RubyParameter, RubyParameterKind};
+use crate::function_syntax::{RubyDispatch, RubyMethod, RubyParameter, RubyParameterKind};
 use crate::syntax::{Expr, Slot, StrPart};
 
 /// Start of the definition of a function.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use ruby_regex::Regex;
 
-use crate::scope::RubyScopeError;
+use crate::error::RubyScopeError;
 use crate::syntax::ExceptionClass;
 
 pub(crate) use compare::exact_float;

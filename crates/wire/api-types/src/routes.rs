@@ -1,20 +1,6 @@
 //! The list of routes, with one file for each service. A new route needs a handler and tests: the
 //! router and the tests iterate over [`ALL`].
 
-/// The routes of one file: a constant for each, and `GROUP` for all of them. Names are unique
-/// among all files.
-macro_rules! group {
-    ($($name:ident = $route:expr;)*) => {
-        $(
-            #[doc = concat!("See [`Route::summary`] of `", stringify!($name), "`.")]
-            pub const $name: Route = $route;
-        )*
-
-        pub(super) const GROUP: &[Route] = &[$($name),*];
-    };
-}
-use group;
-
 mod activity;
 mod catalogs;
 mod certificates;
@@ -25,6 +11,7 @@ mod controllers;
 mod directories;
 mod environments;
 mod file_sync;
+mod group;
 mod orchestrator;
 mod permissions;
 mod plans;
@@ -35,6 +22,7 @@ mod schedules;
 mod status;
 mod webhooks;
 
+use self::group::group;
 use crate::route::Route;
 
 pub use self::activity::*;

@@ -10,7 +10,7 @@ use pcp::Certname;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::AgentServerState;
+use super::server_state::AgentServerState;
 use super::service_answer::{
     CapturedLevel, ValuesDocument, catalog_answer, check_ids, invalid_input,
 };

@@ -13,7 +13,7 @@ use compiler::DocumentForm;
 use error_causes::chain;
 
 use super::catalog_form::CatalogForm;
-use super::{AgentServerState, identify};
+use super::server_state::{AgentServerState, identify};
 use crate::defaults::CATALOG_BODY_BYTES;
 use crate::failure::PuppetApiFailure;
 use crate::front::{OutgoingBody, OutgoingHead, PuppetserverFront};

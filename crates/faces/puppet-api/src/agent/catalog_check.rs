@@ -11,7 +11,7 @@ use error_causes::chain;
 use pxp::{CatalogCheck, CatalogCheckAnswer};
 
 use super::catalog::catalog_failure;
-use super::{AgentServerState, identify};
+use super::server_state::{AgentServerState, identify};
 use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
 

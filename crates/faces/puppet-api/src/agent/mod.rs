@@ -17,44 +17,22 @@ mod catalog;
 mod catalog_check;
 mod catalog_form;
 mod node;
+mod server_state;
 mod service_answer;
 mod service_catalog;
 mod static_content;
 
-use std::sync::Arc;
-
-use agent_catalogs::{AgentCatalogs, AgentIdentity};
 use axum::Router;
 use axum::routing::{get, post};
-use environments::CodeReader;
 
-use crate::failure::{PuppetApiFailure, closed_route};
+use self::server_state::AgentServerState;
+use crate::failure::closed_route;
 use crate::front::PuppetserverFront;
 use crate::node_code::NodeCode;
 use crate::node_shares::NodeShares;
-use crate::peer::PuppetApiCaller;
 use crate::submitted_body::SubmissionReader;
 
-/// The server as agents see it.
-#[derive(Debug, Clone)]
-pub struct AgentServer {
-    pub catalogs: AgentCatalogs,
-    pub code: Arc<dyn CodeReader>,
-    /// Name of this server, which agents log as that of the compiler.
-    pub name: String,
-}
-
-/// State of the handlers.
-#[derive(Debug, Clone)]
-struct AgentServerState {
-    agents: AgentServer,
-    code: NodeCode,
-    /// The puppetserver of other nodes, if it is behind this server.
-    front: Option<PuppetserverFront>,
-    bodies: SubmissionReader,
-    /// Turns of requests for files.
-    file_turns: NodeShares,
-}
+pub use self::server_state::AgentServer;
 
 pub(crate) fn router(
     agents: AgentServer,
@@ -93,13 +71,4 @@ pub(crate) fn router(
             bodies,
             file_turns,
         })
-}
-
-/// The caller, who must have a certificate of this name.
-fn identify(caller: &PuppetApiCaller, name: &str) -> Result<AgentIdentity, PuppetApiFailure> {
-    caller.require_own(name)?;
-    let certname = name
-        .parse()
-        .map_err(|_| PuppetApiFailure::bad_request("the name in the path is no valid certname"))?;
-    Ok(AgentIdentity::new(certname, caller.extensions()?))
 }

@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use error_causes::chain;
 use serde::Serialize;
 
-use super::{AgentServerState, identify};
+use super::server_state::{AgentServerState, identify};
 use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;

@@ -9,7 +9,7 @@ use environments::EnvironmentName;
 use pcp::Certname;
 use serde::Deserialize;
 
-use super::AgentServerState;
+use super::server_state::AgentServerState;
 use super::service_answer::{
     CapturedLevel, ValuesDocument, catalog_answer, check_ids, invalid_input,
 };

@@ -17,7 +17,7 @@ use axum::response::Response;
 use environments::{CodeFile, CodeReader, EnvironmentName, FileMount, Sha256};
 
 use super::catalog::catalog_failure;
-use super::{AgentServer, AgentServerState, identify};
+use super::server_state::{AgentServer, AgentServerState, identify};
 use crate::defaults::FILE_READ_WAIT;
 use crate::failure::PuppetApiFailure;
 use crate::files::{FoundFile, code_failure};

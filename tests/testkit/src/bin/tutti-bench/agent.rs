@@ -6,7 +6,7 @@ use testkit::client::Client;
 use testkit::installation::Installation;
 use testkit::machine;
 
-use crate::figure;
+use crate::measurement::figure;
 
 pub(crate) async fn run(installation: &Installation) -> Result<()> {
     let metadata = json!({"input_method": "environment"});

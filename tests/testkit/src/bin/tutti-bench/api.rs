@@ -16,7 +16,7 @@ use testkit::installation::Installation;
 use testkit::machine;
 use tokio::task::JoinSet;
 
-use crate::figure;
+use crate::measurement::figure;
 
 const CONNECTIONS: usize = 32;
 

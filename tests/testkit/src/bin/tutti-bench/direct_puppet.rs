@@ -17,7 +17,7 @@ use testkit::peers::puppet_agent::PUPPET;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-use crate::figure;
+use crate::measurement::figure;
 
 const NODE: &str = "direct.test";
 

@@ -10,7 +10,7 @@ use testkit::fairness::latency::{self, LatencyFigure};
 use testkit::fairness::{FairnessSite, FairnessSize, memory, reconnect};
 use testkit::installation::Programs;
 
-use crate::figure;
+use crate::measurement::figure;
 
 /// Measures all figures, or the latencies under the attacks with `attack` in their names.
 pub(crate) async fn run(

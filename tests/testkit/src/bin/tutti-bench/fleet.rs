@@ -10,7 +10,7 @@ use testkit::fleet::{Fleet, FleetConfig, Identities, KeyKind};
 use testkit::installation::Installation;
 use testkit::machine;
 
-use crate::figure;
+use crate::measurement::figure;
 
 /// Number of task runs over the whole fleet; the median counts.
 const ROUNDS: usize = 5;

@@ -10,7 +10,7 @@ use testkit::figures::Percentiles;
 use testkit::installation::Installation;
 use testkit::machine;
 
-use crate::{beside, figure};
+use crate::measurement::{beside, figure};
 
 /// Number of requests before the measurement.
 const WARM_UP: usize = 5;

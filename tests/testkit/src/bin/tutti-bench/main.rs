@@ -12,6 +12,7 @@ mod direct_puppet;
 mod fairness;
 mod fleet;
 mod lists;
+mod measurement;
 mod one_node;
 mod puppet_fleet;
 mod puppet_server;
@@ -21,7 +22,6 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Parser;
-use serde_json::{Value, json};
 use testkit::fairness::FairnessSize;
 use testkit::installation::{Installation, Programs};
 use testkit::machine;
@@ -29,6 +29,7 @@ use testkit::postgres::Postgres;
 
 use crate::api::ApiSize;
 use crate::direct_puppet::DirectPuppetSize;
+use crate::measurement::{beside, figure};
 use crate::puppet_fleet::PuppetFleetSize;
 use crate::puppet_server::{PuppetRole, PuppetServerSize};
 use crate::release_traffic::ReleaseTrafficSize;
@@ -145,16 +146,4 @@ async fn main() -> Result<()> {
         fleet::run(&Installation::new(programs, "")?, agents).await?;
     }
     Ok(())
-}
-
-/// Prints one figure.
-fn figure(name: &str, values: &Value) {
-    println!("{}", json!({"figure": name, "values": values}));
-}
-
-/// The path of a program in the directory of this one.
-fn beside(name: &str) -> Result<PathBuf> {
-    let path = std::env::current_exe()?.with_file_name(name);
-    anyhow::ensure!(path.exists(), "{} is not built", path.display());
-    Ok(path)
 }

@@ -10,7 +10,7 @@ use testkit::fleet::{Fleet, FleetConfig, Identities, KeyKind};
 use testkit::installation::Installation;
 use testkit::machine;
 
-use crate::figure;
+use crate::measurement::figure;
 
 /// Number of requests before the measurement.
 const WARM_UP: usize = 20;

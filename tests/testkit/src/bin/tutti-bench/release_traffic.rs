@@ -17,7 +17,7 @@ use testkit::machine;
 use testkit::release_traffic::{ReleaseTraffic, Releases, RequestKind, TrafficProgress};
 use testkit::service::Service;
 
-use crate::figure;
+use crate::measurement::figure;
 
 /// An environment in which no node is.
 const OTHER: &str = "other";

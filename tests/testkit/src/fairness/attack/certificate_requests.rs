@@ -11,7 +11,7 @@ use rcgen::KeyPair;
 use rustls::ClientConfig;
 use uuid::Uuid;
 
-use super::AttackProgress;
+use super::progress::AttackProgress;
 use super::request_flood::RequestFlood;
 use crate::fairness::submit_certificate_request;
 

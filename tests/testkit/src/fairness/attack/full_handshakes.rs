@@ -14,7 +14,7 @@ use rustls::ClientConfig;
 use rustls::client::Resumption;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::{ATTACKER, AttackProgress};
+use super::progress::{ATTACKER, AttackProgress};
 use crate::https_connection::HttpsConnection;
 
 /// Number of handshakes in progress at once.

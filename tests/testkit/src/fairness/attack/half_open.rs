@@ -15,7 +15,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::{ATTACKER, AttackProgress};
+use super::progress::{ATTACKER, AttackProgress};
 use crate::loopback;
 
 /// The server's time limit for a first byte.

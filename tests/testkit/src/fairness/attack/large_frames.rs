@@ -12,7 +12,7 @@ use anyhow::Result;
 use rustls::ClientConfig;
 use tokio::io::AsyncWriteExt as _;
 
-use super::{ATTACKER, AttackProgress};
+use super::progress::{ATTACKER, AttackProgress};
 use crate::fairness::http_request;
 use crate::https_connection::HttpsConnection;
 

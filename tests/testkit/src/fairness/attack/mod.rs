@@ -9,11 +9,12 @@ mod full_handshakes;
 mod half_open;
 mod invented_logins;
 mod large_frames;
+mod progress;
 mod request_flood;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -22,13 +23,11 @@ use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::gettid;
 use rustix::time::{ClockId, clock_gettime};
 use rustls::ClientConfig;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-pub use half_open::FirstBytes;
+use progress::AttackProgress;
 
-/// The source of every attack.
-const ATTACKER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 66));
+pub use half_open::FirstBytes;
 
 /// Difference of the nice values of attacker and honest clients: the attacker gets a tenth of a
 /// busy core.
@@ -66,13 +65,6 @@ pub enum Attack {
         ca: SocketAddr,
         tls: Arc<ClientConfig>,
     },
-}
-
-/// The progress of an attack.
-#[derive(Debug)]
-pub(crate) struct AttackProgress {
-    actions: AtomicU64,
-    is_established: watch::Sender<bool>,
 }
 
 /// A running attack; it ends with its handle.
@@ -113,27 +105,6 @@ impl Attack {
                 certificate_requests::run(ca, tls, progress).await
             }
         }
-    }
-}
-
-// === impl AttackProgress ===
-
-impl AttackProgress {
-    fn new() -> Self {
-        Self {
-            actions: AtomicU64::new(0),
-            is_established: watch::Sender::new(false),
-        }
-    }
-
-    /// Counts one more connection, login or request; returns their number so far.
-    pub(crate) fn acted(&self) -> u64 {
-        self.actions.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// Records that the attack has its full strength.
-    pub(crate) fn established(&self) {
-        self.is_established.send_replace(true);
     }
 }
 

@@ -12,7 +12,7 @@ use futures_util::future::try_join_all;
 use rustls::ClientConfig;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::{ATTACKER, AttackProgress};
+use super::progress::{ATTACKER, AttackProgress};
 use crate::https_connection::HttpsConnection;
 
 /// The target of a flood, and its limits.

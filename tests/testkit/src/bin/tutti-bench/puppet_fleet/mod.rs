@@ -21,7 +21,7 @@ use testkit::installation::Installation;
 use testkit::machine;
 use tokio::task::JoinSet;
 
-use crate::figure;
+use crate::measurement::figure;
 use node::{FleetNode, RunKind};
 
 /// Interval between the runs of a node, as Puppet's `runinterval`.

@@ -24,7 +24,7 @@ use testkit::machine;
 use testkit::peers::{Puppetserver, PuppetserverOptions, PuppetserverRelease};
 use tokio::task::JoinSet;
 
-use crate::figure;
+use crate::measurement::figure;
 use code::BenchEnvironment;
 pub(crate) use code::PuppetRole;
 use node::{BenchNode, BenchRequest};

@@ -5,7 +5,7 @@
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::sync::Arc;
 
-use evaluator::{LogLevel, SourceLocation};
+use evaluator::{EvalResult, LogLevel, SourceLocation, raise};
 use lookup::{Lookup, LookupSettings};
 
 use crate::defaults;
@@ -64,6 +64,15 @@ impl<'e> Compilation<'e> {
     /// The state, until the end of the statement or block. It must not be held while a program runs.
     pub(crate) fn state(&self) -> RefMut<'_, CompileState> {
         self.state.borrow_mut()
+    }
+
+    /// Fails if the compilation was interrupted.
+    pub(crate) fn check_interrupt(&self) -> EvalResult<()> {
+        let interrupt = self.request.interrupt.as_ref();
+        match interrupt.and_then(|it| it.reason()) {
+            Some(reason) => raise(reason),
+            None => Ok(()),
+        }
     }
 
     /// Place of a call in a manifest: its own, or that of the Ruby code that makes it.

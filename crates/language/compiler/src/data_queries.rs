@@ -13,10 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::defaults::{DATA_QUERIES_MAX, DATA_QUERY_BYTES_MAX};
 use crate::exports::{ExportSearch, ExportedResource};
-use crate::state::CompileState;
-use crate::{CompileInterrupt, ExportedResources, PuppetdbQueries, VolatileCause};
+use crate::{CompileInterrupt, ExportedResources, PuppetdbQueries};
 
 /// A query of the data of other nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,7 +108,7 @@ impl DataQuery {
         digest.ok_or_else(|| "the result has values without a form in JSON".to_owned())
     }
 
-    fn byte_len(&self) -> usize {
+    pub(crate) fn byte_len(&self) -> usize {
         match self {
             Self::Exports {
                 resource_type,
@@ -239,32 +237,6 @@ pub(crate) fn rows_digest(rows: &[Json]) -> String {
 fn hexadecimal(hasher: Sha256) -> String {
     let digest = hasher.finalize();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-impl CompileState {
-    /// Records the result of a query. The catalog is compiled each time, for this cause, if that cannot be:
-    /// the query or the result has no form in JSON, there are too many queries, or the result of the same
-    /// query was another one before.
-    pub(crate) fn record_query(
-        &mut self,
-        query: Option<DataQuery>,
-        digest: Option<String>,
-        cause: VolatileCause,
-    ) {
-        let (Some(query), Some(digest)) = (query, digest) else {
-            return self.add_volatile(cause);
-        };
-        if let Some(known) = self.data_queries.iter().find(|it| it.query == query) {
-            if known.digest != digest {
-                self.add_volatile(cause);
-            }
-            return;
-        }
-        if self.data_queries.len() >= DATA_QUERIES_MAX || query.byte_len() > DATA_QUERY_BYTES_MAX {
-            return self.add_volatile(cause);
-        }
-        self.data_queries.push(DataQueryResult { query, digest });
-    }
 }
 
 #[cfg(test)]

@@ -6,10 +6,6 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use evaluator::{EvalResult, raise};
-
-use crate::compilation::Compilation;
-
 /// A request to end a compilation, which the compilation reads at regular intervals.
 #[derive(Debug, Default)]
 pub struct CompileInterrupt {
@@ -83,17 +79,6 @@ impl fmt::Debug for InterruptibleWaits {
         f.debug_struct("InterruptibleWaits")
             .field("under_way", &self.under_way.len())
             .finish_non_exhaustive()
-    }
-}
-
-impl Compilation<'_> {
-    /// Fails if the compilation was interrupted.
-    pub(crate) fn check_interrupt(&self) -> EvalResult<()> {
-        let interrupt = self.request.interrupt.as_ref();
-        match interrupt.and_then(|it| it.reason()) {
-            Some(reason) => raise(reason),
-            None => Ok(()),
-        }
     }
 }
 

@@ -9,12 +9,12 @@ use evaluator::{
 
 use pcore::{FastHashMap, FastHashSet, FastIndexMap};
 
-use crate::DataQueryResult;
 use crate::applications::ApplicationState;
 use crate::catalog::{Catalog, CatalogResource, ResourceId, ResourceKind, ResourceSource};
 use crate::catalog_reads::VolatileCause;
 use crate::collector::Collector;
-use crate::defaults;
+use crate::data_queries::{DataQuery, DataQueryResult};
+use crate::defaults::{self, DATA_QUERIES_MAX, DATA_QUERY_BYTES_MAX};
 use crate::environment::{ClassDefinition, DefinedType, ManifestDefinitions};
 use crate::request::CompileLog;
 use crate::ruby::RubyCalls;
@@ -79,6 +79,30 @@ impl CompileState {
     /// Records that the catalog depends on data that change without notice.
     pub(crate) fn add_volatile(&mut self, cause: VolatileCause) {
         self.volatile.get_or_insert(cause);
+    }
+
+    /// Records the result of a query. The catalog is compiled each time, for this cause, if that cannot be:
+    /// the query or the result has no form in JSON, there are too many queries, or the result of the same
+    /// query was another one before.
+    pub(crate) fn record_query(
+        &mut self,
+        query: Option<DataQuery>,
+        digest: Option<String>,
+        cause: VolatileCause,
+    ) {
+        let (Some(query), Some(digest)) = (query, digest) else {
+            return self.add_volatile(cause);
+        };
+        if let Some(known) = self.data_queries.iter().find(|it| it.query == query) {
+            if known.digest != digest {
+                self.add_volatile(cause);
+            }
+            return;
+        }
+        if self.data_queries.len() >= DATA_QUERIES_MAX || query.byte_len() > DATA_QUERY_BYTES_MAX {
+            return self.add_volatile(cause);
+        }
+        self.data_queries.push(DataQueryResult { query, digest });
     }
 
     pub(crate) fn new() -> Self {

@@ -1,5 +1,5 @@
 //! The attributes `export` and `consume` of components, and relationships to capabilities:
-//! [`ComponentLinks`], [`ComponentCapabilities`].
+//! [`ComponentCapabilities`].
 //!
 //! Invariant: the two attributes are never parameters of a resource, so definitions need not accept
 //! them; a type that declares an attribute of that name keeps it.
@@ -17,13 +17,6 @@ use crate::reference::{CatalogReference, flat_values};
 pub(super) const EXPORT: &str = "export";
 /// The attribute that names the capabilities whose values a component takes.
 pub(super) const CONSUME: &str = "consume";
-
-/// The values of `export` and `consume` as the declaration gives them.
-#[derive(Debug, Default)]
-pub(crate) struct ComponentLinks {
-    pub(crate) export: Option<ResourceParameter>,
-    pub(crate) consume: Option<ResourceParameter>,
-}
 
 /// The capabilities that a component names.
 #[derive(Debug, Default, Clone)]

@@ -28,7 +28,6 @@ pub use self::graph_document::{
     ApplicationComponent, ApplicationGraph, ApplicationGraphError, ApplicationGraphRequest,
     ApplicationInstance,
 };
-pub(crate) use self::links::ComponentLinks;
 pub use self::source::{
     CapabilitySearch, CapabilitySearchError, ProducedCapabilities, ProducedCapability,
     StoredCapability,

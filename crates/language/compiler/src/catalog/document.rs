@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::ser::{Error as _, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::Value as Json;
 
-use super::document_value::{DocumentValue, flat_attribute};
+use super::document_value::{DocumentForm, DocumentValue, flat_attribute};
 use super::plain_value::{PlainConversion, PlainConversions, PlainConverter};
 use super::{Catalog, CatalogResource, ResourceId, ResourceKind, StaticFiles, TagSet};
 use crate::defaults::RESOURCE_DOCUMENT_BYTES;
@@ -25,15 +25,6 @@ pub struct CatalogDocument {
     identity: CatalogIdentity,
     pub(super) catalog: Catalog,
     pub(super) static_files: StaticFiles,
-}
-
-/// The representation of values that JSON does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DocumentForm {
-    /// Rich data: objects with `__ptype`, as Puppet writes it unless its setting `rich_data` is off.
-    Rich,
-    /// Texts without a type, as PuppetDB stores them.
-    Texts,
 }
 
 /// A catalog without rich data.

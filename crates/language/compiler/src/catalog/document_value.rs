@@ -1,4 +1,4 @@
-//! Values of attributes in a document: [`DocumentValue`].
+//! Values of attributes in a document: [`DocumentValue`], in a [`DocumentForm`].
 //!
 //! Invariant: references to resources are texts, and lists that contain them are flat, as in Puppet.
 
@@ -8,7 +8,6 @@ use pcore::{Hash, Value};
 use serde::Serialize;
 use serde::ser::{Error as _, SerializeMap as _, Serializer};
 
-use super::DocumentForm;
 use crate::reference::CatalogReference;
 
 /// The attributes whose lists are flat and have no undef.
@@ -16,6 +15,15 @@ const RELATIONSHIPS: [&str; 4] = ["before", "subscribe", "notify", "require"];
 
 /// The key that distinguishes rich data.
 const TYPE_KEY: &str = "__ptype";
+
+/// The representation of values that JSON does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentForm {
+    /// Rich data: objects with `__ptype`, as Puppet writes it unless its setting `rich_data` is off.
+    Rich,
+    /// Texts without a type, as PuppetDB stores them.
+    Texts,
+}
 
 /// A value in one form.
 pub(super) struct DocumentValue<'v> {

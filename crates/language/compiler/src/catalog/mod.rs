@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 pub(crate) use self::alias::flat_texts;
 pub(crate) use self::document::CatalogIdentity;
-pub use self::document::{CatalogDocument, DocumentForm, PlainCatalog, RichValueError};
+pub use self::document::{CatalogDocument, PlainCatalog, RichValueError};
+pub use self::document_value::DocumentForm;
 pub use self::plain_value::PlainConversion;
 pub(crate) use self::resource::{
     CatalogResource, ResourceId, ResourceKind, ResourceParameter, ResourceSource,

@@ -10,7 +10,6 @@ use pcore::{FastIndexMap, Value};
 use resource_types::ResourceType;
 
 use super::{InvalidTag, TagSet};
-use crate::applications::ComponentLinks;
 use crate::environment::{ClassDefinition, DefinedType, NodeDefinition};
 use crate::reference::CatalogReference;
 
@@ -39,6 +38,13 @@ pub(crate) struct ResourceParameter {
     pub(crate) value: Value,
     pub(crate) source: ResourceSource,
     pub(crate) location: SourceLocation,
+}
+
+/// The values of `export` and `consume` as the declaration gives them.
+#[derive(Debug, Default)]
+pub(crate) struct ComponentLinks {
+    pub(crate) export: Option<ResourceParameter>,
+    pub(crate) consume: Option<ResourceParameter>,
 }
 
 #[derive(Debug)]

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use pcore::{Hash, PuppetObject, Type, Value};
 use syntax::ast::ResourceForm;
 
+use crate::Evaluator;
 use crate::error::{EvalResult, SourceLocation};
 use crate::frame::CatalogScopeId;
-use crate::{Evaluator, VariableScope};
+use crate::variable_scope::VariableScope;
 
 /// Compiler of a catalog, which receives the effects of expressions that need one.
 pub trait CatalogHost {

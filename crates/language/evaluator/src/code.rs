@@ -9,15 +9,14 @@
 use std::sync::Arc;
 
 use pcore::{FastHashMap, Type, Value};
-use syntax::ast::{Ast, BinaryOp, ExprId};
+use syntax::ast::{Ast, BinaryOp, Expr, ExprId};
 
 use crate::catalog_code::{
     CapabilityMappingCode, CollectorNode, NodeBlock, RelationshipNode, ResourceDefaultsNode,
     ResourceNode, ResourceOverrideNode, SiteCode,
 };
-use crate::fact_reads::FACTS;
-
 use crate::error::SourceLocation;
+use crate::fact_reads::FACTS;
 
 /// The index of a node in its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,13 +257,17 @@ pub(crate) struct LoweredCaseOption {
     pub(crate) then: NodeId,
 }
 
+/// Number of a core function in their list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CoreFunctionId(pub(crate) u16);
+
 #[derive(Debug)]
 pub(crate) struct CallNode {
     pub(crate) name: Arc<str>,
     pub(crate) arguments: Box<[NodeId]>,
     pub(crate) block: Option<u32>,
     /// The core function of that name, if there is one. It cannot be overridden.
-    pub(crate) native: Option<&'static crate::function::NativeFunction>,
+    pub(crate) native: Option<CoreFunctionId>,
 }
 
 #[derive(Debug)]
@@ -381,6 +384,12 @@ impl LoweredUnit {
 
     pub(crate) fn code(&self, index: u32) -> &CodeBody {
         &self.codes[index as usize]
+    }
+
+    /// True if the file contains nothing but its single definition.
+    pub(crate) fn is_only_a_definition(&self) -> bool {
+        let body = self.ast.body();
+        body.is_some_and(|body| matches!(self.ast.expr(body), Expr::Definition(_)))
     }
 
     pub(crate) fn location_at(&self, at: u32) -> SourceLocation {

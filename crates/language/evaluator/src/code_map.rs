@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::host::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
+use crate::code_source::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 
 /// Files by their paths below an environment: `functions/x.pp`, `modules/m/types/y.pp`.
 #[derive(Debug, Default, Clone)]

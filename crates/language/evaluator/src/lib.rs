@@ -19,8 +19,10 @@ mod catalog_code;
 mod catalog_host;
 mod code;
 mod code_map;
+mod code_source;
 pub mod defaults;
 mod error;
+mod eval_context;
 mod evaluator;
 mod fact_reads;
 mod frame;
@@ -39,14 +41,17 @@ mod mismatch;
 mod nesting;
 mod numbers;
 mod parse;
+mod parse_cache;
 mod regex_matches;
 pub mod ruby;
 pub mod ruby_numbers;
 mod shared_units;
+mod source_language;
 mod suggest;
 mod type_text;
 mod unknown;
 mod uri;
+mod variable_scope;
 
 pub use block::{CodeBlock, ForeignBlock, PuppetBlock};
 pub use budget::{EvaluationLimits, SharedBytes};
@@ -57,23 +62,23 @@ pub use catalog_host::{
     ResourceChange, ResourceDeclaration,
 };
 pub use code_map::CodeMap;
+pub use code_source::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 pub use error::{
     BUDGET_EXHAUSTED, ControlJump, EvalError, EvalResult, EvalUnwind, HostInterrupt, RUNTIME_ERROR,
     SourceLocation, raise,
 };
 pub use evaluator::{
     BranchSeed, BuiltInVariables, CatalogBody, Evaluator, LoadedPlan, Manifest, ManifestClass,
-    ManifestDefinedType, ManifestMapping, ManifestNode, StatementsPlace, VariableScope,
+    ManifestDefinedType, ManifestMapping, ManifestNode, StatementsPlace,
 };
 pub use fact_reads::FactReads;
 pub use frame::CatalogScopeId;
-pub use host::{
-    ApplyBlock, CodeModule, CodeOwner, CodeReadError, CodeSource, EvaluationHost, ForeignDataCall,
-    LogLevel, SourceFile,
-};
+pub use host::{ApplyBlock, EvaluationHost, ForeignDataCall, LogLevel};
 pub use iteration::elements;
 pub use live_memory::BranchBytes;
 pub use mersenne::RubyRandom;
-pub use parse::{ParseCache, manifest_error};
+pub use parse::manifest_error;
+pub use parse_cache::ParseCache;
 pub use shared_units::SharedUnits;
 pub use unknown::UnknownValues;
+pub use variable_scope::VariableScope;

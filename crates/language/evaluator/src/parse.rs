@@ -1,89 +1,25 @@
-//! Parsing of texts to units, with a cache of parsed files. Main type: [`ParseCache`].
+//! Parsing of texts to units. Main method: [`ParseCache::parse_file`].
 //!
-//! Invariant: a cached unit is used only for exactly the bytes from which it was parsed.
+//! Invariant: a text with a syntax error has no unit.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use syntax::ast::{Ast, Expr, ExprId};
 use syntax::{Diagnostic, ModuleLocation, ParsedSource, SourceText};
 
 use crate::budget::StackBudget;
 use crate::code::LoweredUnit;
-use crate::defaults::PARSED_FILES_MAX;
+use crate::code_source::SourceFile;
 use crate::error::{EvalError, EvalResult, SourceLocation, raise};
-use crate::host::SourceFile;
-use crate::lower::{self, FileScope};
-use crate::shared_units::{SharedUnits, UnitIdentity};
+use crate::lower;
+use crate::parse_cache::ParseCache;
+use crate::shared_units::UnitIdentity;
+use crate::source_language::{FileScope, SourceLanguage};
 
 /// Puppet's message for a text that ends too early, which has no line.
 const END_OF_INPUT: &str = "Syntax error at end of input";
 
-/// Cache of parsed files, shared by all evaluations of a process.
-#[derive(Debug, Default)]
-pub struct ParseCache {
-    units: Mutex<UnitsByPath>,
-    /// Code of equal files in other caches.
-    shared: Option<Arc<SharedUnits>>,
-    /// True if manifests may define applications.
-    applications: bool,
-}
-
-type UnitsByPath = HashMap<(Arc<str>, SourceLanguage), Arc<LoweredUnit>>;
-
-/// Language of a source text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum SourceLanguage {
-    /// A manifest of a catalog: resources and classes, no plans.
-    Manifest,
-    /// A file of a plan, or a function or type for one.
-    Plan,
-    /// An EPP template of a catalog, which may declare resources.
-    CatalogTemplate,
-    /// An EPP template of a plan.
-    Template,
-}
-
-impl SourceLanguage {
-    fn file_scope(self) -> FileScope {
-        match self {
-            Self::Manifest | Self::Plan => FileScope::Top,
-            Self::CatalogTemplate | Self::Template => FileScope::Local,
-        }
-    }
-
-    /// Language of the templates that code in this language renders.
-    pub(crate) fn of_templates(self) -> Self {
-        match self {
-            Self::Manifest | Self::CatalogTemplate => Self::CatalogTemplate,
-            Self::Plan | Self::Template => Self::Template,
-        }
-    }
-}
-
 impl ParseCache {
-    #[must_use]
-    pub fn new() -> Arc<Self> {
-        Arc::default()
-    }
-
-    /// A cache that shares the code of equal files with other caches.
-    #[must_use]
-    pub fn sharing(shared: Arc<SharedUnits>) -> Arc<Self> {
-        Self::of_environment(Some(shared), false)
-    }
-
-    /// A cache for the files of an environment. `applications` is true if its manifests may define
-    /// applications.
-    #[must_use]
-    pub fn of_environment(shared: Option<Arc<SharedUnits>>, applications: bool) -> Arc<Self> {
-        Arc::new(Self {
-            units: Mutex::default(),
-            shared,
-            applications,
-        })
-    }
-
     /// Parses a file to a unit, or returns the unit that it has already. `location` is the file's
     /// place in its module, which decides the names that a manifest may define.
     pub(crate) fn parse_file(
@@ -93,11 +29,8 @@ impl ParseCache {
         location: Option<&ModuleLocation>,
         stack: StackBudget,
     ) -> EvalResult<Arc<LoweredUnit>> {
-        let key = (Arc::clone(&file.path), language);
-        if let Some(kept) = self.lock().get(&key)
-            && kept.ast.source().text().as_bytes() == &*file.bytes
-        {
-            return Ok(Arc::clone(kept));
+        if let Some(kept) = self.find(file, language) {
+            return Ok(kept);
         }
         let Ok(text) = std::str::from_utf8(&file.bytes) else {
             return raise(encoding_message(file));
@@ -118,28 +51,8 @@ impl ParseCache {
                 unit
             }
         };
-        let mut units = self.lock();
-        if units.len() >= PARSED_FILES_MAX {
-            forget_some(&mut units);
-        }
-        units.insert(key, Arc::clone(&unit));
+        self.insert(file, language, &unit);
         Ok(unit)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, UnitsByPath> {
-        self.units.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Removes the units that no evaluation uses, and every second one if all are used.
-fn forget_some(units: &mut UnitsByPath) {
-    units.retain(|_, unit| Arc::strong_count(unit) > 1);
-    if units.len() >= PARSED_FILES_MAX {
-        let mut is_kept = false;
-        units.retain(|_, _| {
-            is_kept = !is_kept;
-            is_kept
-        });
     }
 }
 
@@ -313,11 +226,4 @@ fn parse_error(
         ));
     }
     error
-}
-
-/// True if a file contains nothing but its single definition.
-pub(crate) fn is_only_a_definition(unit: &LoweredUnit) -> bool {
-    unit.ast
-        .body()
-        .is_some_and(|body| matches!(unit.ast.expr(body), Expr::Definition(_)))
 }

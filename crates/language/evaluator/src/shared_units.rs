@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use syntax::ModuleLocation;
 
 use crate::code::UnitCode;
-use crate::parse::SourceLanguage;
+use crate::source_language::SourceLanguage;
 
 /// Code of files by their contents. It has no effect on results.
 #[derive(Debug, Default)]
@@ -132,8 +132,9 @@ mod tests {
     use super::{SharedUnits, UnitIdentity};
     use crate::budget::StackBudget;
     use crate::code::LoweredUnit;
-    use crate::host::SourceFile;
-    use crate::parse::{ParseCache, SourceLanguage};
+    use crate::code_source::SourceFile;
+    use crate::parse_cache::ParseCache;
+    use crate::source_language::SourceLanguage;
 
     fn parse(cache: &ParseCache, path: &str, text: &str) -> Arc<LoweredUnit> {
         let file = SourceFile {

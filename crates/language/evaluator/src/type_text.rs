@@ -8,9 +8,9 @@ use pcore::{NamedTypeAlias, Type};
 use crate::Evaluator;
 use crate::code::LoweredUnit;
 use crate::error::{EvalError, EvalResult};
-use crate::evaluator::EvalContext;
-use crate::lower::FileScope;
-use crate::parse::{self, SourceLanguage};
+use crate::eval_context::EvalContext;
+use crate::parse;
+use crate::source_language::{FileScope, SourceLanguage};
 
 /// Parses a type expression. `local_types` are aliases visible only in this text; they may be
 /// recursive.

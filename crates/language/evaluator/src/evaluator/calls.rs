@@ -16,7 +16,7 @@ use super::{EvalContext, Evaluator};
 use crate::block::{CodeBlock, PuppetBlock};
 use crate::code::{CallNode, ConstructNode, LoweredNode, MethodNode, NodeKind};
 use crate::error::{EvalError, EvalResult, EvalUnwind};
-use crate::function::{self, CallArguments, NativeFunction};
+use crate::function::{CallArguments, NativeFunction};
 use crate::loader::LoadedFunction;
 use crate::suggest;
 
@@ -41,7 +41,7 @@ impl Evaluator<'_> {
         self.call_named(
             cx,
             node.at,
-            call.native,
+            call.native.map(NativeFunction::of_core_id),
             &call.name,
             arguments,
             block.as_ref(),
@@ -59,7 +59,7 @@ impl Evaluator<'_> {
         arguments.push(self.eval(cx, construct.ty)?);
         arguments.extend(self.unfold(cx, &construct.arguments)?);
         let block = self.block(cx, construct.block);
-        let new = function::core("new");
+        let new = NativeFunction::core("new");
         self.call_named(cx, node.at, new, "new", arguments, block.as_ref())
     }
 
@@ -92,7 +92,7 @@ impl Evaluator<'_> {
         self.call_named(
             cx,
             node.at,
-            call.native,
+            call.native.map(NativeFunction::of_core_id),
             &call.name,
             arguments,
             block.as_ref(),
@@ -227,7 +227,7 @@ impl Evaluator<'_> {
     #[cold]
     fn unknown_function(&self, cx: EvalContext<'_>, at: u32, name: &str) -> Box<EvalUnwind> {
         let host = &self.host;
-        let known: Vec<&str> = function::core_names()
+        let known: Vec<&str> = NativeFunction::core_names()
             .chain(host.function_names())
             .collect();
         let mut error = EvalError::with_location(
@@ -244,5 +244,12 @@ impl Evaluator<'_> {
             error = error.with_hint(format!("there is no module '{module}' in this environment"));
         }
         error.into()
+    }
+}
+
+impl CallArguments<'_> {
+    /// True if a function of this name is visible from the code that contains the call.
+    pub fn knows_function(&self, evaluator: &mut Evaluator<'_>, name: &str) -> EvalResult<bool> {
+        Ok(NativeFunction::core(name).is_some() || evaluator.knows_function(self.cx, name)?)
     }
 }

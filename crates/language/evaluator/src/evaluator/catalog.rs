@@ -21,16 +21,7 @@ use crate::catalog_host::{
 use crate::code::{LoweredNode, NodeId};
 use crate::defaults::{SEARCHED_ATTRIBUTES_MAX, SEARCHED_TITLES_MAX};
 use crate::error::{EvalResult, EvalUnwind, RUNTIME_ERROR, raise};
-use crate::frame::{CatalogScopeId, VariableFrame};
 use crate::label;
-
-impl EvalContext<'_> {
-    pub(crate) fn catalog_scope(&self) -> CatalogScopeId {
-        self.frame.map_or(CatalogScopeId::TOP, |frame| {
-            VariableFrame::catalog_scope(frame)
-        })
-    }
-}
 
 impl<'h> Evaluator<'h> {
     /// The compiler; an error if no catalog is being compiled.

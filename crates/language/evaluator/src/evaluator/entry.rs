@@ -17,59 +17,18 @@ use crate::code::{DefinitionCode, LoweredUnit};
 use crate::error::{EvalError, EvalResult, raise};
 use crate::fact_reads::{self, FACTS, FactReads};
 use crate::frame::{GlobalVariables, VariableFrame};
-use crate::function;
+use crate::function::NativeFunction;
 use crate::host::EvaluationHost;
 use crate::live_memory::{BranchGuard, MemoryRegion, RunningBranches};
 use crate::loader::DefinitionLoader;
 use crate::mismatch;
 use crate::nesting::NestingDepths;
-use crate::parse::{self, ParseCache, SourceLanguage};
+use crate::parse;
+use crate::parse_cache::ParseCache;
 use crate::regex_matches::RegexMatch;
-
-/// Local variables by name, for texts that are evaluated within other code: the steps of a YAML
-/// plan, the code around an `apply` block.
-#[derive(Debug, Clone)]
-pub struct VariableScope {
-    pub(super) frame: Option<Rc<VariableFrame>>,
-}
-
-impl Default for VariableScope {
-    fn default() -> Self {
-        Self::new(Some(VariableFrame::new_growable()))
-    }
-}
-
-impl VariableScope {
-    pub(crate) fn new(frame: Option<Rc<VariableFrame>>) -> Self {
-        Self { frame }
-    }
-
-    /// Sets a variable. Returns false if it is already set.
-    pub fn define(&self, name: &str, value: Value) -> bool {
-        self.frame
-            .as_ref()
-            .is_some_and(|frame| frame.define(name, value))
-    }
-
-    /// Value of a variable of this scope or of one around it.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<Value> {
-        self.frame.as_ref()?.lookup(name)
-    }
-
-    /// All variables of this scope and of those around it, except those of the top scope.
-    #[must_use]
-    pub fn variables(&self) -> Vec<(Arc<str>, Value)> {
-        let Some(frame) = &self.frame else {
-            return Vec::new();
-        };
-        frame
-            .names()
-            .into_iter()
-            .filter_map(|name| frame.lookup(&name).map(|value| (name, value)))
-            .collect()
-    }
-}
+use crate::source_language::{FileScope, SourceLanguage};
+use crate::type_text;
+use crate::variable_scope::VariableScope;
 
 /// A plan written in the Puppet language.
 #[derive(Debug, Clone)]
@@ -240,7 +199,7 @@ impl Evaluator<'_> {
             text,
             file,
             self.shared.loader.language(),
-            crate::lower::FileScope::Top,
+            FileScope::Top,
             self.stack,
         )?;
         self.shared.loader.define(&unit)?;
@@ -263,7 +222,7 @@ impl Evaluator<'_> {
             text,
             file,
             self.shared.loader.language(),
-            crate::lower::FileScope::Local,
+            FileScope::Local,
             self.stack,
         )?;
         let frame = VariableFrame::new(&unit, unit.main, scope.frame.as_ref());
@@ -288,7 +247,7 @@ impl Evaluator<'_> {
             unit: &unit,
             frame: None,
         };
-        self.call_named(cx, 0, function::core(name), name, arguments, block)
+        self.call_named(cx, 0, NativeFunction::core(name), name, arguments, block)
     }
 
     /// Calls a function by its name, with the variables of a scope.
@@ -303,7 +262,7 @@ impl Evaluator<'_> {
             unit: &unit,
             frame: scope.frame.as_ref(),
         };
-        self.call_named(cx, 0, function::core(name), name, arguments, None)
+        self.call_named(cx, 0, NativeFunction::core(name), name, arguments, None)
     }
 
     /// Calls a function by its name with a block, with the variables of a scope.
@@ -319,12 +278,19 @@ impl Evaluator<'_> {
             unit: &unit,
             frame: scope.frame.as_ref(),
         };
-        self.call_named(cx, 0, function::core(name), name, arguments, Some(block))
+        self.call_named(
+            cx,
+            0,
+            NativeFunction::core(name),
+            name,
+            arguments,
+            Some(block),
+        )
     }
 
     /// True if a function with this name is visible from everywhere.
     pub fn has_function(&mut self, name: &str) -> EvalResult<bool> {
-        if function::core(name).is_some() {
+        if NativeFunction::core(name).is_some() {
             return Ok(true);
         }
         let unit = LoweredUnit::empty_unit();
@@ -376,7 +342,7 @@ impl Evaluator<'_> {
 
     /// Parses a type expression. `local_types` are additional aliases: name and type expression.
     pub fn parse_type(&mut self, text: &str, local_types: &[(&str, &str)]) -> EvalResult<Type> {
-        crate::type_text::parse(self, text, local_types)
+        type_text::parse(self, text, local_types)
     }
 
     /// Loads a plan of the environment; `None` if there is no plan with that name in the Puppet
@@ -420,7 +386,7 @@ impl Evaluator<'_> {
             text,
             Some(file),
             self.shared.loader.language(),
-            crate::lower::FileScope::Top,
+            FileScope::Top,
             self.stack,
         )?;
         Ok(unit.definitions.iter().find_map(|it| match it.what {

@@ -6,11 +6,12 @@ use pcore::{Hash, Value};
 use syntax::ast::CapabilityRole;
 
 use super::closure::catch_return;
-use super::{CatalogBody, EvalContext, Evaluator, Manifest, ManifestDefinedType, VariableScope};
+use super::{CatalogBody, EvalContext, Evaluator, Manifest, ManifestDefinedType};
 use crate::catalog_code::MappedComponent;
 use crate::code::DefinitionCode;
 use crate::error::{EvalResult, SourceLocation};
 use crate::frame::VariableFrame;
+use crate::variable_scope::VariableScope;
 
 /// A mapping of a manifest: `Component produces Capability { … }`.
 #[derive(Debug, Clone)]

@@ -9,17 +9,19 @@ use pcore::{Hash, StructElement, Type, Value};
 use syntax::{ModuleLocation, SourceText};
 
 use super::closure::catch_return;
-use super::entry::VariableScope;
 use super::{EvalContext, Evaluator};
 use crate::budget::StackBudget;
 use crate::catalog_code::NodeHost;
 use crate::code::{DefinitionCode, LoweredUnit};
+use crate::code_source::SourceFile;
 use crate::error::{EvalResult, EvalUnwind, SourceLocation, raise};
 use crate::frame::{CatalogScopeId, VariableFrame};
-use crate::host::{ApplyBlock, SourceFile};
-use crate::lower::{self, BUILT_IN_VARIABLES, FileScope};
-use crate::parse::{self, SourceLanguage};
+use crate::host::ApplyBlock;
+use crate::lower::{self, BUILT_IN_VARIABLES};
+use crate::parse;
 use crate::regex_matches::RegexMatch;
+use crate::source_language::{FileScope, SourceLanguage};
+use crate::variable_scope::VariableScope;
 
 /// A parsed manifest, which compilations of one environment share.
 #[derive(Debug, Clone)]
@@ -204,63 +206,6 @@ impl CatalogBody {
     pub fn parameter(&self, name: &str) -> Option<usize> {
         let slot = self.unit.code(self.code).slot_of(name)?;
         (slot < self.parameter_count()).then_some(slot)
-    }
-}
-
-impl VariableScope {
-    /// Value of a parameter of a class or defined type, by its index; `None` if it is not set.
-    #[must_use]
-    pub fn parameter(&self, index: usize) -> Option<Value> {
-        self.frame.as_ref()?.get(u16::try_from(index).ok()?)
-    }
-
-    /// Sets a parameter, by its index.
-    pub fn set_parameter(&self, index: usize, value: Value) {
-        if let (Some(frame), Ok(index)) = (&self.frame, u16::try_from(index)) {
-            frame.set(index, value);
-        }
-    }
-
-    /// Makes a parameter unset again, by its index.
-    pub fn clear_parameter(&self, index: usize) {
-        if let (Some(frame), Ok(index)) = (&self.frame, u16::try_from(index)) {
-            frame.unset(index);
-        }
-    }
-
-    /// Value of a variable that this scope itself has.
-    #[must_use]
-    pub fn own(&self, name: &str) -> Option<Value> {
-        self.frame.as_ref()?.own(name)
-    }
-
-    /// Scope of the catalog to which the code belongs.
-    #[must_use]
-    pub fn catalog_scope(&self) -> CatalogScopeId {
-        self.frame
-            .as_ref()
-            .map_or(CatalogScopeId::TOP, |frame| frame.catalog_scope())
-    }
-
-    /// The top scope, which has no frame.
-    #[must_use]
-    pub fn top() -> Self {
-        Self::new(None)
-    }
-
-    /// The scope that functions see besides their parameters: the node block around this scope, or
-    /// the top scope.
-    #[must_use]
-    pub fn global(&self) -> Self {
-        let frame = self.frame.as_ref().and_then(VariableFrame::node_block);
-        Self::new(frame.cloned())
-    }
-
-    /// An empty scope inside this one, whose variables are defined by name.
-    #[must_use]
-    pub fn growable_inside(&self) -> Self {
-        let frame = VariableFrame::new_growable_inside(self.frame.as_ref());
-        Self::new(Some(frame))
     }
 }
 

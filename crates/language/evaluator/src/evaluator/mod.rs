@@ -39,7 +39,7 @@ use pcore::{FastHashMap, FastHashSet, Hash, Type, Value};
 pub(crate) use self::access::element;
 pub(crate) use self::compare::{casecmp, compare as compare_values};
 pub(crate) use self::entry::NamedCall;
-pub use self::entry::{BranchSeed, LoadedPlan, VariableScope};
+pub use self::entry::{BranchSeed, LoadedPlan};
 pub(crate) use self::errors::node_label;
 pub use self::manifest_applications::ManifestMapping;
 pub use self::manifest_bodies::{
@@ -49,7 +49,8 @@ pub use self::manifest_bodies::{
 use crate::budget::{EvaluationBudget, StackBudget};
 use crate::code::{LoweredNode, LoweredSignature, LoweredUnit, NodeId, NodeKind};
 use crate::error::{EvalError, EvalResult, EvalUnwind};
-use crate::frame::{GlobalVariables, VariableFrame};
+use crate::eval_context::EvalContext;
+use crate::frame::GlobalVariables;
 use crate::host::EvaluationHost;
 use crate::live_memory::{BranchGuard, MemoryRegion, RunningBranches};
 use crate::loader::DefinitionLoader;
@@ -122,13 +123,6 @@ impl std::fmt::Debug for SharedState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SharedState").finish_non_exhaustive()
     }
-}
-
-/// The code and the frame in which an expression is evaluated.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct EvalContext<'a> {
-    pub(crate) unit: &'a Arc<LoweredUnit>,
-    pub(crate) frame: Option<&'a Rc<VariableFrame>>,
 }
 
 impl Evaluator<'_> {

@@ -9,6 +9,7 @@ use crate::budget::ExhaustedLimit;
 use crate::code::{ApplyNode, NodeId};
 use crate::error::{EvalError, EvalResult};
 use crate::host::ApplyBlock;
+use crate::variable_scope::VariableScope;
 use crate::{heredoc_syntax, ruby};
 
 impl Evaluator<'_> {
@@ -147,7 +148,7 @@ impl Evaluator<'_> {
                 arguments,
                 ast: &cx.unit.ast,
                 expression: apply.expression,
-                scope: super::VariableScope::new(cx.frame.cloned()),
+                scope: VariableScope::new(cx.frame.cloned()),
                 location: cx.unit.location_at(at),
             },
         )

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use pcore::{Hash, Value};
 
 use crate::block::CodeBlock;
-use crate::error::{EvalResult, SourceLocation};
-use crate::evaluator::EvalContext;
-use crate::{CatalogScopeId, Evaluator, VariableScope};
+use crate::error::SourceLocation;
+use crate::eval_context::EvalContext;
+use crate::frame::CatalogScopeId;
+use crate::variable_scope::VariableScope;
 
 /// The arguments of a call, already accepted by the dispatch that runs.
 #[derive(Debug)]
@@ -34,11 +35,6 @@ impl<'a> CallArguments<'a> {
     /// Scope of the catalog to which the calling code belongs.
     pub fn catalog_scope(&self) -> CatalogScopeId {
         self.cx.catalog_scope()
-    }
-
-    /// True if a function of this name is visible from the code that contains the call.
-    pub fn knows_function(&self, evaluator: &mut Evaluator<'_>, name: &str) -> EvalResult<bool> {
-        Ok(super::core(name).is_some() || evaluator.knows_function(self.cx, name)?)
     }
 
     /// Takes an argument out; `undef` if it was not given.

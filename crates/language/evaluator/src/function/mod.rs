@@ -15,7 +15,6 @@ use pcore::{Type, Value};
 
 pub use self::arguments::CallArguments;
 pub use self::documentation::{ExampleOutcome, FunctionDoc, documentation_faults};
-pub(crate) use self::registry::{core, core_names};
 pub use self::registry::{core_docs, core_functions};
 use crate::Evaluator;
 use crate::error::EvalResult;

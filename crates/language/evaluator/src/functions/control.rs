@@ -5,8 +5,10 @@ use pcore::Value;
 
 use crate::Evaluator;
 use crate::error::{ControlJump, EvalResult, EvalUnwind, raise};
-use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one, optional};
-use crate::{function, ruby};
+use crate::function::{
+    CallArguments, FunctionDispatch, FunctionSpec, NativeFunction, any, one, optional,
+};
+use crate::ruby;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new("break", &[FunctionDispatch::new(&[], break_)]),
@@ -67,7 +69,7 @@ fn fail(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
 fn call(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let name = call.text(0);
     call.arguments.remove(0);
-    let native = function::core(&name);
+    let native = NativeFunction::core(&name);
     if native.is_none() && !evaluator.knows_function(call.cx, &name)? {
         return raise(format!("Unknown function '{name}'"));
     }

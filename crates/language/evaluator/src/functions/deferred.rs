@@ -6,7 +6,7 @@ use pcore::{Hash, Value};
 
 use crate::Evaluator;
 use crate::error::{EvalResult, raise};
-use crate::function::{self, CallArguments};
+use crate::function::{CallArguments, NativeFunction};
 
 pub(super) fn resolve(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let value = call.take(0);
@@ -59,7 +59,7 @@ fn carried_out(
         return evaluator.call_named(
             call.cx,
             call.at,
-            function::core(name),
+            NativeFunction::core(name),
             name,
             arguments,
             None,

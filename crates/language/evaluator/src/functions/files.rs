@@ -5,10 +5,10 @@ use std::sync::Arc;
 use pcore::{Binary, Value};
 
 use crate::Evaluator;
+use crate::code_source::{CodeOwner, SourceFile};
 use crate::defaults::PATH_BYTES_MAX;
 use crate::error::{EvalResult, raise};
 use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one, some};
-use crate::host::{CodeOwner, SourceFile};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(

@@ -14,8 +14,8 @@ use crate::error::{EvalError, EvalResult, EvalUnwind, raise};
 use crate::evaluator::NamedCall;
 use crate::frame::VariableFrame;
 use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
-use crate::lower::FileScope;
 use crate::parse;
+use crate::source_language::FileScope;
 
 const PARAMETERS: &str = "Hash[Pattern[/^\\w+$/], Any]";
 const TEXT: &str = "Variant[String, Sensitive[String]]";

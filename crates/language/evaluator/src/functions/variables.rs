@@ -7,7 +7,9 @@ use pcore::{TypeKind, Value};
 use crate::Evaluator;
 use crate::error::{EvalResult, EvalUnwind, raise};
 use crate::fact_reads::FACTS;
-use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional, some};
+use crate::function::{
+    CallArguments, FunctionDispatch, FunctionSpec, NativeFunction, one, optional, some,
+};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
@@ -128,7 +130,7 @@ fn navigate(
     }
     let mut arguments = segments(path)?;
     arguments.insert(0, value.clone());
-    let dig = crate::function::core("dig");
+    let dig = NativeFunction::core("dig");
     match evaluator.call_named(call.cx, call.at, dig, "dig", arguments, None) {
         Ok(Value::Undef) => Ok(default.clone()),
         Ok(found) => Ok(found),

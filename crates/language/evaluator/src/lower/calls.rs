@@ -7,7 +7,8 @@ use syntax::ast::{CallExpr as SyntaxCall, CallId, Expr, LambdaId};
 use super::{AstLowering, UnitParts};
 use crate::code::{CallNode, ConstructNode, MethodNode, NodeId, NodeKind};
 use crate::error::EvalResult;
-use crate::{function, label};
+use crate::function::NativeFunction;
+use crate::label;
 
 impl AstLowering {
     fn block(&mut self, lambda: Option<LambdaId>) -> EvalResult<Option<u32>> {
@@ -63,7 +64,7 @@ impl AstLowering {
             None => name,
         };
         Ok(CallNode {
-            native: function::core(&name),
+            native: NativeFunction::core_id(&name),
             arguments: self.items(call.args)?,
             block: self.block(call.lambda)?,
             name,

@@ -27,15 +27,7 @@ use crate::code::{
 };
 use crate::defaults::SEARCHED_VARIABLES_MAX;
 use crate::error::{BUDGET_EXHAUSTED, EvalError, EvalResult};
-
-/// Storage of the variables that a file's top-level statements assign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FileScope {
-    /// In the top scope.
-    Top,
-    /// In a frame of their own: for templates, and for texts evaluated inside other code.
-    Local,
-}
+use crate::source_language::FileScope;
 
 /// Lowers a parsed file to a unit.
 pub(crate) fn unit(

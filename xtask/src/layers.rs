@@ -1,8 +1,13 @@
-//! `cargo xtask layers`: the permitted dependencies between crates. Main function: [`run`].
+//! `cargo xtask layers`: the permitted dependencies between crates, and between the files of a
+//! crate. Main function: [`run`].
 //!
 //! Invariant: the folder of a crate is its area, and a crate uses its own area and those that
 //! [`Area::uses`] names. Cargo itself refuses cycles within an area. Dependencies of tests may also
-//! use the testkit.
+//! use the testkit. Within a crate, only few files import one another in cycles.
+
+mod import_cycles;
+mod module_tree;
+mod named_paths;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -60,7 +65,7 @@ impl Area {
     }
 }
 
-/// Fails with the list of all dependencies that are not permitted.
+/// Fails with the list of all dependencies and cycles of imports that are not permitted.
 pub(crate) fn run() -> Result<()> {
     let metadata = MetadataCommand::new()
         .manifest_path(run::root().join("Cargo.toml"))
@@ -74,8 +79,15 @@ pub(crate) fn run() -> Result<()> {
             faults.join("\n  ")
         );
     }
+    let cycles = import_cycles::faults(&metadata)?;
+    if !cycles.is_empty() {
+        bail!(
+            "cycles of imports within a crate:\n  {}",
+            cycles.join("\n  ")
+        );
+    }
     println!(
-        "layers: {} crates, every dependency between areas is allowed",
+        "layers: {} crates, every dependency between areas is allowed, no cycle of many files",
         metadata.packages.len()
     );
     Ok(())

@@ -4,7 +4,9 @@
 //! [`MOST_FILES_IN_CYCLE`], so that a reader has to hold only few files in mind at once.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::num::NonZero;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use cargo_metadata::{Metadata, Package, TargetKind};
@@ -17,12 +19,30 @@ const MOST_FILES_IN_CYCLE: usize = 4;
 /// One entry for each cycle of too many files in a crate of the workspace.
 pub(super) fn faults(metadata: &Metadata) -> Result<Vec<String>> {
     let read_file = |path: &Path| std::fs::read_to_string(path).ok();
-    let mut faults = Vec::new();
-    for package in &metadata.packages {
-        for root in crate_roots(package) {
-            faults.extend(crate_faults(&package.name, root, &read_file)?);
-        }
-    }
+    let roots = metadata
+        .packages
+        .iter()
+        .flat_map(|package| crate_roots(package).map(|root| (package.name.as_str(), root)));
+    let roots: Vec<_> = roots.collect();
+    // most of the time is for parsing, some seconds in a build without optimization
+    let next = AtomicUsize::new(0);
+    let read_next = || {
+        let (name, root) = roots.get(next.fetch_add(1, Ordering::Relaxed))?;
+        Some(crate_faults(name, root, &read_file))
+    };
+    let faults: Result<Vec<_>> = std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(|| std::iter::from_fn(read_next).collect::<Result<Vec<_>>>()))
+            .collect();
+        let joined = threads.into_iter().map(|thread| match thread.join() {
+            Ok(faults) => faults,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.collect()
+    });
+    let mut faults: Vec<_> = faults?.into_iter().flatten().flatten().collect();
+    faults.sort();
     Ok(faults)
 }
 

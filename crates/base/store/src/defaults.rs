@@ -43,9 +43,9 @@ pub const RUNS_TOGETHER: usize = 16;
 /// Finished jobs hidden per pruning step.
 pub const PRUNE_JOBS: i64 = 64;
 
-/// Jobs of Puppet runs that are kept of each schedule: with one every 30 minutes those of two days, which are 5 million
-/// rows with 50,000 nodes. The reports of the nodes have a limit of their own.
-pub const SCHEDULED_PUPPET_JOBS: i64 = 100;
+/// Jobs of regular Puppet runs that are kept of each schedule: with one every 30 minutes those of two days, which are 5
+/// million runs with 50,000 nodes, and 10 million events. The reports of the nodes have a limit of their own.
+pub const REGULAR_JOBS: i64 = 100;
 
 /// Rows deleted per pruning step: about 10 ms, so a commit after it hardly waits.
 pub const PRUNE_ROWS: i64 = 1_000;

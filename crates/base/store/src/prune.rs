@@ -5,7 +5,7 @@
 //! no number or id is used again.
 
 use crate::StoreError;
-use crate::defaults::{PRUNE_JOBS, PRUNE_ROWS, SCHEDULED_PUPPET_JOBS};
+use crate::defaults::{PRUNE_JOBS, PRUNE_ROWS, REGULAR_JOBS};
 use crate::statement::SqlStatement;
 use crate::store::Store;
 use crate::value::values;
@@ -28,12 +28,15 @@ const HIDE: &str = "UPDATE jobs SET pruned = 1 WHERE number IN (SELECT number FR
      (SELECT 1 FROM plan_journal j JOIN plan_jobs p ON p.number = j.plan_job \
      WHERE j.job = jobs.number AND p.state = 'running') ORDER BY number LIMIT $2)";
 
-/// Jobs of Puppet runs that a schedule started, of which there are at least so many later ones. Those of a fleet every 30
-/// minutes would otherwise be most of the database.
-const HIDE_SCHEDULED: &str = "UPDATE jobs SET pruned = 1 WHERE number IN (SELECT jobs.number FROM \
+/// Regular runs of Puppet of which there are so many later ones: jobs that a schedule started and whose options have a
+/// splay. (Within a text of the options, a quotation mark is escaped.) Those of a fleet every 30 minutes would otherwise be
+/// most of the database. `$1` is counted from 0.
+const HIDE_REGULAR: &str = "UPDATE jobs SET pruned = 1 WHERE number IN (SELECT jobs.number FROM \
      schedule_launches l JOIN jobs ON jobs.number = l.job WHERE jobs.pruned = 0 AND jobs.progress = 4 \
-     AND jobs.command = 'deploy' AND (SELECT COUNT(*) FROM schedule_launches later \
-     WHERE later.schedule = l.schedule AND later.slot_ms > l.slot_ms) >= $1 ORDER BY jobs.number LIMIT $2)";
+     AND jobs.command = 'deploy' AND jobs.options LIKE '%,\"splay\":%' \
+     AND l.slot_ms <= (SELECT later.slot_ms FROM schedule_launches later \
+     WHERE later.schedule = l.schedule ORDER BY later.slot_ms DESC LIMIT 1 OFFSET $1) \
+     ORDER BY jobs.number LIMIT $2)";
 
 const EVENTS: &str = "DELETE FROM events WHERE id IN (SELECT events.id FROM jobs \
      JOIN events ON events.job = jobs.number WHERE jobs.pruned = 1 LIMIT $1)";
@@ -46,19 +49,19 @@ const STATES: &str = "DELETE FROM job_states WHERE job IN (SELECT number FROM jo
 
 const JOBS: &str = "DELETE FROM jobs WHERE pruned = 1";
 
-pub(crate) const STATEMENTS: &[&str] = &[HIDE, HIDE_SCHEDULED, EVENTS, RUNS, STATES, JOBS];
+pub(crate) const STATEMENTS: &[&str] = &[HIDE, HIDE_REGULAR, EVENTS, RUNS, STATES, JOBS];
 
 impl Store {
-    /// Deletes jobs that ended before `older_than_ms`, and those of Puppet runs that have
-    /// [`SCHEDULED_PUPPET_JOBS`] later ones of the same schedule, with their runs and events. If the future is dropped,
+    /// Deletes jobs that ended before `older_than_ms`, and those of regular Puppet runs that have
+    /// [`REGULAR_JOBS`] later ones of the same schedule, with their runs and events. If the future is dropped,
     /// hidden rows remain for the next call.
     pub async fn prune_jobs(&self, older_than_ms: i64) -> Result<PrunedRows, StoreError> {
         let mut pruned = PrunedRows::default();
         loop {
             let old = self.execute(HIDE, values![older_than_ms, PRUNE_JOBS]);
             let hidden = old.await?;
-            let scheduled = values![SCHEDULED_PUPPET_JOBS, PRUNE_JOBS];
-            let hidden = hidden + self.execute(HIDE_SCHEDULED, scheduled).await?;
+            let regular = values![REGULAR_JOBS, PRUNE_JOBS];
+            let hidden = hidden + self.execute(HIDE_REGULAR, regular).await?;
             pruned.events += self.delete_all(EVENTS).await?;
             pruned.runs += self.delete_all(RUNS).await?;
             // At most twice PRUNE_JOBS of both remain, in one transaction: a job is never left without

@@ -52,9 +52,11 @@ const CLAIMED: &str = "UPDATE schedules SET cursor_ms = $4, next_slot_ms = $5, n
 const FORGET_SLOTS: &str = "DELETE FROM schedule_slots WHERE schedule = $1 AND ended = 1 \
      AND slot_ms < (SELECT slot_ms FROM schedule_slots WHERE schedule = $1 \
      ORDER BY slot_ms DESC LIMIT 1 OFFSET $2)";
+/// Launches of jobs that are kept tell to which schedule these belong.
 const FORGET_LAUNCHES: &str = "DELETE FROM schedule_launches WHERE schedule = $1 \
      AND slot_ms < (SELECT slot_ms FROM schedule_slots WHERE schedule = $1 \
-     ORDER BY slot_ms LIMIT 1)";
+     ORDER BY slot_ms LIMIT 1) \
+     AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.number = schedule_launches.job)";
 const FORGET_PLAN_LAUNCHES: &str = "DELETE FROM schedule_plan_launches WHERE schedule = $1 \
      AND slot_ms < (SELECT slot_ms FROM schedule_slots WHERE schedule = $1 \
      ORDER BY slot_ms LIMIT 1)";

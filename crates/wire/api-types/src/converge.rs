@@ -73,6 +73,9 @@ impl ConvergenceLimits {
         if deploy.noop {
             return Err("noop: no run changes anything, so that none has to follow; leave it out");
         }
+        if deploy.splay.is_some() {
+            return Err("splay: each wave would take all of that time; leave it out");
+        }
         if deploy.use_cached_catalog {
             return Err(
                 "use_cached_catalog: each run would apply the catalog of the one before; leave it out",

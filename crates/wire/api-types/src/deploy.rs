@@ -171,6 +171,10 @@ impl DeployCommand {
         self.check_code_id()?;
         limits::check(self.concurrency, self.timeout)?;
         self.rollout().check()?;
+        if self.barrier && (self.batch.is_some() || self.splay.is_some()) {
+            let what = "contradicts batch and splay; set one of them";
+            return Err(ApiError::invalid("barrier", what));
+        }
         limits::check_texts(&self.description, &self.userdata)
     }
 

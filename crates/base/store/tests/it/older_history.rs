@@ -185,7 +185,7 @@ fn plan() -> NewPlanJob {
     }
 }
 
-fn schedule(name: &str, next_ms: i64) -> NewSchedule {
+pub(crate) fn schedule(name: &str, next_ms: i64) -> NewSchedule {
     let text = |text: &str| text.to_owned();
     NewSchedule {
         request_id: text(name),

@@ -1,13 +1,14 @@
 //! Pruning of old jobs.
 
-use store::defaults::SCHEDULED_PUPPET_JOBS;
-use store::{JobListFilter, ListPage, PrunedRows, SlotKey};
+use store::defaults::REGULAR_JOBS;
+use store::{JobListFilter, ListPage, PrunedRows, ScheduleProgress, SlotClaim, SlotKey};
 
 use crate::engine::{Bench, both, job, job_to, run_to};
+use crate::older_history::schedule;
 
 both!(
     old_jobs_go_and_their_numbers_stay_used,
-    the_newest_scheduled_puppet_runs_are_kept,
+    the_newest_regular_runs_are_kept,
 );
 
 async fn old_jobs_go_and_their_numbers_stay_used(bench: Bench) {
@@ -58,29 +59,45 @@ async fn old_jobs_go_and_their_numbers_stay_used(bench: Bench) {
     assert!(applied[0].event_id.unwrap() > last_event);
 }
 
-async fn the_newest_scheduled_puppet_runs_are_kept(bench: Bench) {
+async fn the_newest_regular_runs_are_kept(bench: Bench) {
     let store = &bench.store;
-    let insert = async |command: &str, schedule: i64, slot_ms: i64| {
-        let mut new = job(&["a"]);
-        new.command = command.to_owned();
-        new.slot = Some(SlotKey { schedule, slot_ms });
-        let number = store.insert_job(new).await.unwrap();
-        store
-            .commit(vec![job_to(number, "finished", 9_000)])
-            .await
-            .unwrap();
-        number
-    };
-    let mut first = Vec::new();
-    for slot in 0..SCHEDULED_PUPPET_JOBS + 70 {
-        first.push(insert("deploy", 1, slot).await);
-        insert("task", 2, slot).await;
+    let schedules = [
+        ("deploy", r#"{"code":"latest","splay":60}"#),
+        ("task", r#"{"noop":false,"splay":60}"#),
+        ("deploy", r#"{"description":"x,\"splay\":60"}"#),
+    ];
+    let mut jobs = Vec::new();
+    for (number, (command, options)) in schedules.into_iter().enumerate() {
+        let new = schedule(&number.to_string(), 1);
+        let schedule = store.insert_schedule(new).await.unwrap();
+        let revision = store.schedule(schedule).await.unwrap().unwrap().revision;
+        let mut numbers = Vec::new();
+        for slot_ms in 0..REGULAR_JOBS + 70 {
+            let slot = SlotKey { schedule, slot_ms };
+            let claim = SlotClaim {
+                slot,
+                revision,
+                claim: "c".to_owned(),
+                at_ms: slot_ms,
+                advance: ScheduleProgress::default(),
+            };
+            assert!(store.claim_slot(claim).await.unwrap());
+            let mut new = job(&["a"]);
+            new.command = command.to_owned();
+            new.options = options.to_owned();
+            new.slot = Some(slot);
+            let number = store.insert_job(new).await.unwrap();
+            let ends = vec![job_to(number, "finished", 9_000)];
+            store.commit(ends).await.unwrap();
+            store.end_slot(slot, None).await.unwrap();
+            numbers.push(number);
+        }
+        jobs.push(numbers);
     }
-    let other = insert("deploy", 3, 0).await;
     let pruned = store.prune_jobs(1).await.unwrap();
     assert_eq!((pruned.jobs, pruned.runs), (70, 70));
-    assert!(store.job(first[69]).await.unwrap().is_none());
-    for kept in [first[70], other] {
+    assert!(store.job(jobs[0][69]).await.unwrap().is_none());
+    for kept in [jobs[0][70], jobs[1][0], jobs[2][0]] {
         assert!(store.job(kept).await.unwrap().is_some());
     }
     assert_eq!(store.prune_jobs(1).await.unwrap(), PrunedRows::default());

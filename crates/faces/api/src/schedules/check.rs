@@ -1,8 +1,9 @@
 //! Validates a scheduled job when it is created: permissions, parameters, and which of them are
 //! sensitive.
 //!
-//! Invariant: a request that would be refused now is refused with the same error; conditions that
-//! can change until the start (members of a node group, a task's metadata) are checked again then.
+//! Invariant: a request that would be refused now is refused with the same error, unless only its query or node group has
+//! no nodes yet; conditions that can change until the start (members of a node group, a task's metadata) are checked again
+//! then.
 
 use api_types::schedules::ScheduledInput;
 use api_types::{ApiError, DeployCommand, TaskCommand};

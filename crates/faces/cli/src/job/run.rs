@@ -28,7 +28,7 @@ pub(crate) struct PuppetRunArguments {
     #[command(flatten)]
     limits: JobLimits,
     /// Run the nodes of applications in groups: a node starts when all nodes of the levels before its own have ended
-    #[arg(long, conflicts_with = "batch", help_heading = "Rollout")]
+    #[arg(long, conflicts_with_all = ["batch", "splay"], help_heading = "Rollout")]
     barrier: bool,
     #[command(flatten)]
     convergence: ConvergenceFlags,

@@ -81,7 +81,7 @@ pub(super) async fn task(options: TaskOptions, client: &ApiClient) -> VerbResult
     let detail = fetch_task_detail(client, &options.task, &environment).await?;
     let given = options.parameters.parse(&detail.metadata)?;
     let parameters = wrap_values(given);
-    let input = json!({
+    let mut input = json!({
         "name": options.task,
         "parameters": parameters,
         "scope": scope,
@@ -90,9 +90,12 @@ pub(super) async fn task(options: TaskOptions, client: &ApiClient) -> VerbResult
         "batch": options.limits.rollout.batch,
         "pause_between_batches": options.limits.rollout.pause_between_batches,
         "max_failures": options.limits.rollout.max_failures,
-        "splay": options.limits.rollout.splay,
         "timeout": options.limits.timeout,
     });
+    // older servers refuse a key that they do not know
+    if let Some(splay) = options.limits.rollout.splay {
+        input["splay"] = json!(splay);
+    }
     let job = CreateScheduledJob {
         kind: ScheduledType::Task,
         input: object(input),

@@ -173,7 +173,10 @@ async fn every_flag_reaches_the_server() {
 
 #[tokio::test]
 async fn a_splay_reaches_the_server_in_seconds() {
-    let fake = Fake::start(all_well()).await;
+    let mut answers = all_well();
+    let known = json!({"items": [{"name": "web1", "connected": false}]});
+    answers.push(("POST /orchestrator/v1/inventory", 200, known));
+    let fake = Fake::start(answers).await;
     let ran = fake
         .run(&[
             "tutti",

@@ -35,7 +35,7 @@ pub(crate) struct ActiveJobs {
     pub(crate) numbers: HashMap<JobNumber, JobKey>,
     transactions: HashMap<TransactionId, RunKey>,
     nodes: HashMap<Certname, Vec<RunKey>>,
-    /// Puppet runs in flight or to come of jobs whose starts are not splayed, by node.
+    /// Puppet runs that are in flight or to come, by node. Of splayed ones only those whose time has come.
     puppet_runs: HashMap<Certname, Vec<RunKey>>,
     messages: HashMap<MessageId, RunKey>,
     queries: HashMap<TransactionId, RunKey>,
@@ -163,7 +163,8 @@ impl ActiveJobs {
             let run_key = RunKey { job: key, index };
             if !matches!(run.phase, RunPhase::Settled) {
                 self.transactions.insert(run.transaction.clone(), run_key);
-                if job.kind == JobKind::Puppet && job.splayed.is_none() {
+                let is_due = job.splayed.is_none() || !matches!(run.phase, RunPhase::Waiting);
+                if job.kind == JobKind::Puppet && is_due {
                     let runs = self.puppet_runs.entry(run.certname.clone());
                     runs.or_default().push(run_key);
                 }
@@ -237,15 +238,45 @@ impl ActiveJobs {
         self.nodes.get(certname).cloned().unwrap_or_default()
     }
 
-    /// Another job that runs Puppet on the node, or is about to: the run is in flight, or may start.
-    pub(crate) fn other_puppet_job(&self, certname: &Certname, own: JobKey) -> Option<JobNumber> {
-        let requested = self.puppet_runs.get(certname).into_iter().flatten();
-        let in_flight = self.nodes.get(certname).into_iter().flatten();
-        requested.chain(in_flight).find_map(|key| {
-            let job = self.jobs.get(&key.job)?;
-            let may_start = job.runs[key.index].batch <= job.rollout.current_batch().batch;
-            let is_other = key.job != own && job.kind == JobKind::Puppet && may_start;
-            is_other.then_some(job.number)
+    /// Records splayed Puppet runs whose times have come.
+    pub(crate) fn record_due(&mut self, key: JobKey, indexes: &[usize]) {
+        let Some(job) = self
+            .jobs
+            .get(&key)
+            .filter(|job| job.kind == JobKind::Puppet)
+        else {
+            return;
+        };
+        for index in indexes {
+            let run = &job.runs[*index];
+            if !matches!(run.phase, RunPhase::Settled) {
+                let runs = self.puppet_runs.entry(run.certname.clone());
+                runs.or_default().push(RunKey {
+                    job: key,
+                    index: *index,
+                });
+            }
+        }
+    }
+
+    /// The other job to which a splayed Puppet run leaves its node: it runs Puppet there, or is about to. Of two splayed
+    /// jobs that wait for a slot, the older one keeps the node.
+    pub(crate) fn left_to(&self, own: RunKey) -> Option<JobNumber> {
+        let job = self.jobs.get(&own.job)?;
+        if job.splayed.is_none() || job.kind != JobKind::Puppet {
+            return None;
+        }
+        let runs = self.puppet_runs.get(&job.runs[own.index].certname)?;
+        runs.iter().find_map(|key| {
+            let job = self.jobs.get(&key.job).filter(|_| key.job != own.job)?;
+            let is_before = match job.runs[key.index].phase {
+                RunPhase::Waiting => {
+                    job.may_start(key.index) && (job.splayed.is_none() || key.job < own.job)
+                }
+                RunPhase::Marking { .. } | RunPhase::Dispatched(_) => true,
+                RunPhase::Settled => false,
+            };
+            is_before.then_some(job.number)
         })
     }
 
@@ -367,6 +398,17 @@ impl ActiveJob {
             }
         }
         self.waiting.len() - before
+    }
+
+    /// True if only a slot of the server, or its node, is missing for a run to start. It may take days in a job that has
+    /// batches, an order or a limit of its own.
+    fn may_start(&self, index: usize) -> bool {
+        let has_begun = self.runs[index].batch <= self.rollout.current_batch().batch;
+        let waits = self
+            .order
+            .as_ref()
+            .is_some_and(|order| order.is_waiting(index));
+        has_begun && !waits && self.dispatch.concurrency.is_none()
     }
 
     /// The capabilities that other nodes of the job consume from this run's node, and their environment.

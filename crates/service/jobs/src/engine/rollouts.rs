@@ -58,7 +58,8 @@ impl JobEngine {
         }
     }
 
-    /// Lets the splayed runs of a job whose times have come wait for a slot.
+    /// Lets the splayed runs of a job whose times have come wait for a slot. Those that are left to other jobs end, so that
+    /// a node is never queued twice, however late the jobs are.
     pub(super) fn start_splayed(&mut self, key: JobKey) {
         let Some(job) = self.active_jobs.jobs.get_mut(&key) else {
             return;
@@ -69,8 +70,22 @@ impl JobEngine {
         let due = splayed.take_due(Instant::now());
         let next = splayed.next_start();
         self.timed_starts.extend(next.map(|next| (next, key)));
-        let count = job.queue(due);
+        let mut left = Vec::new();
+        let mut own = Vec::new();
+        for index in due {
+            let run = RunKey { job: key, index };
+            match self.active_jobs.left_to(run) {
+                Some(other) => left.push((run, RunVerdict::LeftToJob(other))),
+                None => own.push(index),
+            }
+        }
+        self.active_jobs.record_due(key, &own);
+        let job = self.active_jobs.jobs.get_mut(&key);
+        let count = job.map_or(0, |job| job.queue(own));
         self.scheduler.add_waiting(key, count);
+        for (run, verdict) in left {
+            self.give_up(run, &verdict);
+        }
     }
 
     /// Forgets the time at which the job goes on.

@@ -14,7 +14,6 @@ use super::ledger::CommitFollowUp;
 use super::state::JobEngine;
 use crate::events::{self, RunMark};
 use crate::keys::{JobKey, RunKey};
-use crate::kind::JobKind;
 use crate::outcome::RunOutcome;
 use crate::rollout::{add_failed_node, is_failure};
 use crate::state::{JobState, RunState};
@@ -55,7 +54,6 @@ impl JobEngine {
         let run_key = RunKey { job: key, index };
         let (after_restart, readable) = (job.after_restart, job.dispatch.action.is_some());
         let (certname, kind) = (job.runs[index].certname.clone(), job.kind);
-        let is_left_to_others = job.splayed.is_some() && kind == JobKind::Puppet;
         let over_ssh = job.dispatch.over_ssh();
         let way = self.choose_transport(&certname, kind, &over_ssh);
         let Some((via, presence)) = way else {
@@ -74,10 +72,7 @@ impl JobEngine {
             };
             return self.awaiting_nodes.add_run(certname, run_key, until);
         };
-        if let Some(other) = is_left_to_others
-            .then(|| self.active_jobs.other_puppet_job(&certname, key))
-            .flatten()
-        {
+        if let Some(other) = self.active_jobs.left_to(run_key) {
             self.scheduler.release(key);
             return self.give_up(run_key, &RunVerdict::LeftToJob(other));
         }

@@ -23,7 +23,7 @@ use crate::prepare::{JobPreparer, PreparedWork, add_rollout_options};
 use crate::refusal::RunJobError;
 use crate::resolve::NodeEnvironment;
 use crate::spec::{JobSpec, PuppetWork};
-use crate::targets::{ScopeError, TargetSources};
+use crate::targets::{NodeScope, ScopeError, TargetSources};
 use crate::verdict::RunVerdict;
 
 // === impl JobPreparer ===
@@ -34,7 +34,7 @@ impl JobPreparer {
         spec: &JobSpec,
         run: &PuppetWork,
     ) -> Result<PreparedWork, RunJobError> {
-        check_barrier(spec, run)?;
+        check_order(spec, run)?;
         let environment = run.environment.as_ref();
         let pinned = run.code.pinned();
         if let Some(environment) = environment {
@@ -163,7 +163,8 @@ struct OrderedNodes {
 }
 
 /// Orders the nodes of a job by the applications of its environment, if it has some. With a barrier they come level by
-/// level.
+/// level. Splayed jobs have an order of their own: a database that does not run must not take the regular runs of its web
+/// nodes away.
 async fn order_nodes(
     spec: &JobSpec,
     nodes: Vec<Certname>,
@@ -171,6 +172,7 @@ async fn order_nodes(
     has_barrier: bool,
 ) -> Result<OrderedNodes, RunJobError> {
     let applications = match spec.work.environment() {
+        _ if spec.limits.rollout.splay.is_some() => None,
         None => None,
         Some(environment) => {
             let applications = sources.environment_applications(environment).await;
@@ -221,19 +223,21 @@ fn splay_order(mut nodes: Vec<Certname>) -> Vec<Certname> {
     nodes
 }
 
-/// Refuses a barrier that would have no levels, or would replace batches.
-fn check_barrier(spec: &JobSpec, run: &PuppetWork) -> Result<(), RunJobError> {
-    if !run.has_barrier {
-        return Ok(());
-    }
+/// Refuses a barrier that would have no levels, or would replace batches, and a splay of an application's nodes.
+fn check_order(spec: &JobSpec, run: &PuppetWork) -> Result<(), RunJobError> {
     let rollout = &spec.limits.rollout;
+    let is_of_application = matches!(spec.scope, NodeScope::Application(_));
     let what = match &run.environment {
-        _ if rollout.batch.is_some() => "contradicts batch; set one of them",
-        _ if rollout.splay.is_some() => "contradicts splay; set one of them",
-        None => "needs an environment, whose applications have the levels",
+        _ if rollout.splay.is_some() && is_of_application => {
+            "splay: contradicts application, whose nodes run in order"
+        }
+        _ if !run.has_barrier => return Ok(()),
+        _ if rollout.batch.is_some() => "barrier: contradicts batch; set one of them",
+        _ if rollout.splay.is_some() => "barrier: contradicts splay; set one of them",
+        None => "barrier: needs an environment, whose applications have the levels",
         Some(_) => return Ok(()),
     };
-    Err(RunJobError::Limit(format!("barrier: {what}")))
+    Err(RunJobError::Limit(what.to_owned()))
 }
 
 /// The batches of a job that runs level by level.

@@ -213,6 +213,24 @@ async fn with_a_barrier_the_levels_run_one_after_the_other() {
     }
 }
 
+/// Regular runs go on where a database does not.
+#[tokio::test]
+async fn splayed_runs_do_not_wait_for_producers() {
+    let world = lamp_world().await;
+    let nodes = world.agents(4, &Manner::default());
+    world.sim.change(&nodes[3], |manner| *manner = failing());
+    let mut spec = deploy(&nodes);
+    spec.limits.rollout.splay = Some(1);
+    let job = world.run(spec).await;
+    world.over(job).await;
+    let states = results(&world, job).await;
+    let state = |node: &str| states[node].0.as_str();
+    assert_eq!(
+        (state("00003"), state("00000"), state("00002")),
+        ("failed", "finished", "finished")
+    );
+}
+
 #[tokio::test]
 async fn too_many_levels_for_a_barrier_are_refused() {
     let names: Vec<String> = (0..40).map(|number| format!("c{number}")).collect();

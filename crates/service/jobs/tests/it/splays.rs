@@ -1,6 +1,6 @@
 //! Starts that are spread over a time, also over restarts, and nodes that are left to other jobs.
 
-use jobs::{JobSpec, JobWork, RunJobError};
+use jobs::{JobSpec, JobWork, JobsConfig, NodeScope, RunJobError};
 use pcp::Certname;
 use serde_json::{Value, json};
 use store::{EventRow, JobNumber, RunRow};
@@ -22,9 +22,15 @@ fn of_state(runs: &[RunRow], state: &str) -> usize {
     runs.iter().filter(|run| run.state == state).count()
 }
 
-fn start_times(events: &[EventRow]) -> Vec<i64> {
+/// No run starts before its time, where one is `distance_ms` after the other. The tests of the splay itself show that a
+/// run which is not late starts at its time.
+async fn never_early(world: &World, job: JobNumber, events: &[EventRow], distance_ms: i64) {
+    let created_ms = world.store.job(job).await.unwrap().unwrap().created_ms;
     let starts = events.iter().filter(|event| event.kind == "node_running");
-    starts.map(|event| event.at_ms).collect()
+    let times: Vec<i64> = starts.map(|event| event.at_ms - created_ms).collect();
+    for (time, index) in times.iter().zip(0..) {
+        assert!(*time >= index * distance_ms, "{times:?}");
+    }
 }
 
 fn started_nodes(events: &[EventRow]) -> Vec<String> {
@@ -61,12 +67,7 @@ async fn starts_are_spread_evenly_in_an_order_that_is_the_same_each_time() {
         let job = world.run(splayed(&nodes, 2)).await;
         let events = world.over(job).await;
         assert_eq!(world.state(job).await, "finished");
-        let times = start_times(&events);
-        for pair in times.windows(2) {
-            // half of the distance if the machine was late before
-            assert!(pair[1] - pair[0] >= 240, "{times:?}");
-        }
-        assert!(times[3] - times[0] >= 1_400, "{times:?}");
+        never_early(&world, job, &events, 500).await;
         orders.push(started_nodes(&events));
         nodes.reverse();
     }
@@ -82,8 +83,8 @@ async fn tasks_are_spread_too() {
     let mut spec = request(&nodes);
     spec.limits.rollout.splay = Some(1);
     let job = world.run(spec).await;
-    let times = start_times(&world.over(job).await);
-    assert!(times[2] - times[0] >= 600, "{times:?}");
+    let events = world.over(job).await;
+    never_early(&world, job, &events, 333).await;
 }
 
 #[tokio::test]
@@ -143,13 +144,10 @@ async fn a_splay_goes_on_after_a_kill() {
 async fn a_node_on_which_another_job_runs_puppet_is_left_to_it() {
     let world = World::new().await;
     let nodes = world.agents(3, &Manner::held());
-    // one of them runs, the other one waits for a slot
-    let mut requested = deploy(&nodes[..2]);
-    requested.limits.concurrency = Some(1);
-    let requested = world.run(requested).await;
-    world.executing(1).await;
-    let regular = world.run(splayed(&nodes, 1)).await;
+    let requested = world.run(deploy(&nodes[..2])).await;
     world.executing(2).await;
+    let regular = world.run(splayed(&nodes, 1)).await;
+    world.executing(3).await;
     world.until_state(regular, 2, "skipped").await;
     for run in world.runs(regular).await {
         match run.certname == nodes[2].as_str() {
@@ -175,19 +173,58 @@ async fn a_node_on_which_another_job_runs_puppet_is_left_to_it() {
     assert_eq!(world.state(after).await, "finished", "all are free again");
 }
 
-/// A node in a later batch of a slow rollout would otherwise have no regular run for days.
+/// However many regular jobs are late, a node is queued once, and requested jobs that wait for a slot count.
+#[tokio::test]
+async fn a_node_is_never_queued_twice() {
+    let one_slot = JobsConfig {
+        global_concurrent_compiles: 1,
+        ..patient()
+    };
+    let mut world = World::with(one_slot).await;
+    let nodes = world.agents(4, &Manner::held());
+    let first = world.run(deploy(&nodes[..1])).await;
+    world.executing(1).await;
+    let second = world.run(deploy(&nodes[1..2])).await;
+    let regular = world.run(splayed(&nodes[2..3], 1)).await;
+    for _ in 0..2 {
+        let next = world.run(splayed(&nodes[..3], 1)).await;
+        world.over(next).await;
+        let runs = world.runs(next).await;
+        let left: Vec<String> = runs.iter().map(left_to).collect();
+        let expected = [first, second, regular].map(|job| job.to_string());
+        assert_eq!(left, expected);
+        // also after a restart, when the time of the older job's run had come before
+        world.kill().await;
+        world.start().await;
+    }
+    world.sim.let_go();
+    for job in [first, second, regular] {
+        world.over(job).await;
+        assert_eq!(world.state(job).await, "finished");
+    }
+    assert_eq!(world.sim.executions().len(), 3);
+}
+
+/// A node in a later batch of a slow rollout, or in a job of one node at a time, would otherwise have no regular run for
+/// days.
 #[tokio::test]
 async fn a_run_that_may_not_start_yet_takes_no_other_away() {
     let world = World::with(patient()).await;
-    let nodes = world.agents(2, &Manner::default());
-    let mut slow = deploy(&nodes);
+    let nodes = world.agents(3, &Manner::default());
+    let mut slow = deploy(&nodes[..2]);
     let options = json!({"batch": 1, "pause_between_batches": 3_600});
     slow.limits.rollout = serde_json::from_value(options).unwrap();
     let slow = world.run(slow).await;
     world.event(slow, "batch_finished").await;
-    let splayed_far = world.run(splayed(&nodes, DAY)).await;
+    world.sim.change(&nodes[2], |manner| manner.held = true);
+    let mut slow = deploy(&[nodes[2].clone(), nodes[1].clone()]);
+    slow.limits.concurrency = Some(1);
+    let slow = world.run(slow).await;
+    world.event(slow, "node_running").await;
+    let nodes = &nodes[..2];
+    let splayed_far = world.run(splayed(nodes, DAY)).await;
     world.event(splayed_far, "node_finished").await;
-    let regular = world.run(splayed(&nodes, 1)).await;
+    let regular = world.run(splayed(nodes, 1)).await;
     world.over(regular).await;
     assert_eq!(world.state(regular).await, "finished");
 }
@@ -220,4 +257,11 @@ async fn options_that_contradict_a_splay_are_refused() {
         assert!(matches!(refused, RunJobError::Limit(_)), "{refused:?}");
         assert!(refused.to_string().contains(words), "{refused}");
     }
+    let mut ordered = splayed(&nodes, 60);
+    ordered.scope = NodeScope::Application("Lamp[app1]".parse().unwrap());
+    let refused = world.jobs().run(ordered).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("contradicts application"),
+        "{refused}"
+    );
 }

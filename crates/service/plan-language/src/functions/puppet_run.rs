@@ -140,6 +140,7 @@ fn parse_options(options: &PlanActionOptions) -> EvalResult<ParsedOptions> {
     let mut command: DeployCommand =
         serde_json::from_value(Json::Object(given)).map_err(|error| invalid(error.to_string()))?;
     command.noop = options.noop;
+    command.splay = options.limits.rollout.splay;
     if command.noop && command.no_noop {
         return Err(invalid("no_noop contradicts _noop".to_owned()));
     }

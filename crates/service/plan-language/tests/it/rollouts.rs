@@ -86,6 +86,8 @@ async fn options_that_make_no_sense_are_refused() {
             "'_pause_between_batches' => 5",
             "_pause_between_batches needs batch",
         ),
+        ("'_splay' => 0", "_splay must not be 0"),
+        ("'_splay' => 5, '_batch' => 1", "_splay contradicts batch"),
     ] {
         let (kind, msg) = failure(body(&format!("run_task('m::echo', 'a', {options})")).await);
         assert_eq!(kind, "bolt/validation-error", "{options}");

@@ -116,6 +116,6 @@ async fn check_scope(
     let found = jobs.resolve_targets(&spec.scope, environment, &spec.owner_id);
     match (found.await, &spec.scope) {
         (Err(ScopeError::EmptyTarget), NodeScope::Query(_) | NodeScope::NodeGroup(_)) => Ok(()),
-        (found, _) => found.map(drop).map_err(|error| scope_refusal(error).into()),
+        (found, _) => found.map(drop).map_err(scope_refusal),
     }
 }

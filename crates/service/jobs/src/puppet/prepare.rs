@@ -229,7 +229,7 @@ fn check_order(spec: &JobSpec, run: &PuppetWork) -> Result<(), RunJobError> {
     let is_of_application = matches!(spec.scope, NodeScope::Application(_));
     let what = match &run.environment {
         _ if rollout.splay.is_some() && is_of_application => {
-            "splay: contradicts application, whose nodes run in order"
+            "splay: contradicts application, whose nodes run in order; leave it out"
         }
         _ if !run.has_barrier => return Ok(()),
         _ if rollout.batch.is_some() => "barrier: contradicts batch; set one of them",

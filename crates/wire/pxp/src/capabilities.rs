@@ -14,7 +14,7 @@ use crate::defaults::MAX_CAPABILITIES_BYTES;
 
 /// Name of the header. Its value is a list such as
 /// `version=0.1.0, live_output, acknowledged_results, cancel, facts, extended_requests,
-/// file_servers, spool_id=<uuid>`.
+/// file_servers, leases, spool_id=<uuid>`.
 pub const CAPABILITIES_HEADER: &str = "Tutti-Pxp-Extensions";
 
 /// The extensions that one agent supports.
@@ -40,6 +40,9 @@ pub struct AgentCapabilities {
     /// True if the agent accepts the member `file_servers` in requests.
     #[serde(default)]
     pub file_servers: bool,
+    /// True if the agent holds leases: module `tutti`, action `hold_lease`.
+    #[serde(default)]
+    pub leases: bool,
     /// Id of the agent's spool. A new id means that the agent has lost all earlier runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spool_id: Option<Uuid>,
@@ -69,6 +72,7 @@ impl fmt::Display for AgentCapabilities {
             ("facts", self.facts),
             ("extended_requests", self.extended_requests),
             ("file_servers", self.file_servers),
+            ("leases", self.leases),
         ];
         for (name, _) in flags.iter().filter(|(_, set)| *set) {
             write!(f, ", {name}")?;
@@ -105,6 +109,7 @@ impl FromStr for AgentCapabilities {
                 "facts" => capabilities.facts = true,
                 "extended_requests" => capabilities.extended_requests = true,
                 "file_servers" => capabilities.file_servers = true,
+                "leases" => capabilities.leases = true,
                 "spool_id" => {
                     let id = Uuid::try_parse(value).map_err(|_| CapabilitiesError::SpoolId)?;
                     capabilities.spool_id = Some(id);

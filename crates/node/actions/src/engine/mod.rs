@@ -146,6 +146,7 @@ impl ActionEngine {
             facts: true,
             extended_requests: true,
             file_servers: true,
+            leases: false,
             spool_id: self.spool_id(),
         }
     }

@@ -6,6 +6,7 @@
 
 mod code_id;
 mod file;
+mod lease;
 mod params;
 mod puppet;
 mod result;
@@ -15,6 +16,10 @@ use serde_json::value::RawValue;
 
 pub use code_id::{CodeId, CodeIdError};
 pub use file::{FilePath, FilePathError, FileSpec, FileUri, Sha256, Sha256Error};
+pub use lease::{
+    HOLD_LEASE_ACTION, HoldLeaseParams, HoldLeaseResult, HoldLeaseState, RELEASE_LEASE_ACTION,
+    ReleaseLeaseParams, lease_variable,
+};
 pub use params::{
     CancelParams, CollectParams, CollectedFileItem, CollectedFiles, CommandParams, EchoParams,
     FileEntry, FileKind, FileParams, PingParams, PlaceParams, RunMetadata, RunWithParams,

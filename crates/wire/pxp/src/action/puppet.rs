@@ -5,8 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use super::CodeId;
+use super::lease::LEASE_VARIABLE;
 
 /// The parameters. Closed: an option that the agent does not know must not appear to be in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +20,8 @@ pub struct PuppetParams {
     /// Id of the orchestrator's job; it is written into the run's report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// Environment variables; ignored, as in pxp-module-puppet, except for [`REPORTED_RERUNS`].
+    /// Environment variables; ignored, as in pxp-module-puppet, except for [`REPORTED_RERUNS`] and the
+    /// [lease](super::lease_variable).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<Value>,
 }
@@ -235,6 +238,13 @@ impl PuppetParams {
     /// True if the requests to repeat the run are to be in the result.
     pub fn wants_reruns(&self) -> bool {
         self.env.iter().any(|variable| variable == REPORTED_RERUNS)
+    }
+
+    /// The lease of the run, if it names one.
+    pub fn lease(&self) -> Option<Uuid> {
+        let mut variables = self.env.iter().filter_map(Value::as_str);
+        let lease = variables.find_map(|variable| variable.strip_prefix(LEASE_VARIABLE))?;
+        Uuid::try_parse(lease).ok()
     }
 }
 

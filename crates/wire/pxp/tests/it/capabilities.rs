@@ -13,13 +13,14 @@ fn the_header_says_it_all() {
         facts: true,
         extended_requests: true,
         file_servers: true,
+        leases: true,
         spool_id: Some(Uuid::from_u128(7)),
     };
     let header = capabilities.to_string();
     assert_eq!(
         header,
         "version=0.1.0, live_output, acknowledged_results, cancel, facts, \
-         extended_requests, file_servers, spool_id=00000000-0000-0000-0000-000000000007"
+         extended_requests, file_servers, leases, spool_id=00000000-0000-0000-0000-000000000007"
     );
     assert_eq!(header.parse(), Ok(capabilities));
 }

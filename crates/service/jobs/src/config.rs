@@ -49,6 +49,8 @@ pub struct JobsConfig {
     pub presence_interval: Duration,
     /// Interval at which the timers are checked.
     pub tick: Duration,
+    /// Times of the leases of nodes.
+    pub leases: LeaseTimes,
     /// Timeout of a ping.
     pub ping_timeout: Duration,
     /// Age at which finished jobs are deleted; `None`: never.
@@ -71,6 +73,30 @@ pub struct JobsConfig {
     pub clock: Arc<dyn Clock>,
 }
 
+/// Times of the leases that keep other runs of Puppet from starting on the nodes of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseTimes {
+    /// Time after which a lease ends unless it is renewed; full seconds.
+    pub ttl: Duration,
+    /// Interval between two renewals.
+    pub renewal: Duration,
+    /// Time that a job waits for the end of runs in progress.
+    pub patience: Duration,
+    /// Time that a request waits for its answer.
+    pub answer: Duration,
+}
+
+impl Default for LeaseTimes {
+    fn default() -> Self {
+        Self {
+            ttl: defaults::LEASE_TTL,
+            renewal: defaults::LEASE_RENEWAL,
+            patience: defaults::LEASE_PATIENCE,
+            answer: defaults::LEASE_TIMEOUT,
+        }
+    }
+}
+
 impl Default for JobsConfig {
     fn default() -> Self {
         Self {
@@ -88,6 +114,7 @@ impl Default for JobsConfig {
             away_grace: defaults::AWAY_GRACE,
             presence_interval: defaults::PRESENCE_INTERVAL,
             tick: defaults::TICK,
+            leases: LeaseTimes::default(),
             ping_timeout: defaults::PING_TIMEOUT,
             prune_after: Some(defaults::PRUNE_AFTER),
             prune_every: defaults::PRUNE_EVERY,

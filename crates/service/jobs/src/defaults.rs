@@ -153,6 +153,23 @@ pub const LIVE_EVENTS: usize = 500;
 pub const PINGS: usize = 256;
 /// Time that a ping waits for its answer.
 pub const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time after which the lease of a node ends unless it is renewed: an engine that is gone keeps no node from its regular
+/// runs for longer. A restart of the server takes some seconds, and its agents are back within 60 s.
+pub const LEASE_TTL: Duration = Duration::from_secs(120);
+/// Interval between two renewals: two may be lost. 10,000 nodes are 250 requests in a second.
+pub const LEASE_RENEWAL: Duration = Duration::from_secs(40);
+/// First pause between two requests for leases that are not held yet: an agent takes a free one within some 100 ms.
+pub const LEASE_POLL_MIN: Duration = Duration::from_millis(50);
+/// Longest such pause; a run of Puppet whose end is awaited takes some seconds at least.
+pub const LEASE_POLL_MAX: Duration = Duration::from_secs(2);
+/// Time that a job waits for the end of runs in progress. Few runs take longer, and the job's own run waits for them, too.
+pub const LEASE_PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// Time that a request for a lease waits for its answer, as for a ping.
+pub const LEASE_TIMEOUT: Duration = PING_TIMEOUT;
+/// Requests for leases of a job under way at once.
+pub const LEASE_REQUESTS: usize = 256;
+/// Nodes that an event names because they are not held.
+pub const LEASES_NAMED: usize = 10;
 /// The environment of a node for which neither the classifier nor a Puppet run names one: Puppet's
 /// own default.
 pub const UNKNOWN_ENVIRONMENT: &str = "production";

@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 use store::{JobChange, JobNumber, NewEvent};
 use uuid::Uuid;
 
+use crate::defaults::LEASES_NAMED;
 use crate::kind::JobKind;
+use crate::leases::LeaseSummary;
 use crate::over_ssh::NodeTransport;
 use crate::puppet::describe_held_back;
 use crate::rollout::{BatchCount, HaltReason};
@@ -148,6 +150,40 @@ pub(crate) fn batch_started(batch: BatchCount, batches: u32, at_ms: i64) -> NewE
         format_node_count(nodes)
     );
     job_event("batch_started", at_ms, &details, text)
+}
+
+/// `before`: the job that has the leases of `nodes` nodes.
+pub(crate) fn leases_awaited(before: JobNumber, nodes: usize, at_ms: i64) -> NewEvent {
+    let details = json!({"job": before.to_string(), "nodes": nodes});
+    let text = format!(
+        "Waits for job {before}, which runs Puppet in order on {} of this one",
+        format_node_count(nodes)
+    );
+    job_event("leases_awaited", at_ms, &details, text)
+}
+
+pub(crate) fn leases_taken(summary: &LeaseSummary, at_ms: i64) -> NewEvent {
+    let LeaseSummary { held, unheld } = summary;
+    let named = unheld.iter().take(LEASES_NAMED);
+    let reasons: Map<String, Value> = named
+        .clone()
+        .map(|(node, reason)| (node.to_string(), Value::from(reason.as_str())))
+        .collect();
+    let details = json!({"held": held, "not_held": unheld.len(), "reasons": reasons});
+    let mut text = format!(
+        "Only this job starts Puppet on {}",
+        format_node_count(*held)
+    );
+    if !unheld.is_empty() {
+        let named: Vec<String> = named
+            .map(|(node, reason)| format!("{node} ({reason})"))
+            .collect();
+        text += &format!("; other runs may start on {}", named.join(", "));
+    }
+    if unheld.len() > LEASES_NAMED {
+        text += &format!(" and {} more", unheld.len() - LEASES_NAMED);
+    }
+    job_event("leases_taken", at_ms, &details, text)
 }
 
 /// `next_ms`: the end of the pause after it.

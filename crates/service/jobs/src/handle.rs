@@ -156,6 +156,7 @@ impl Jobs {
             file_server: config.file_server.clone(),
             reconnect_grace: config.reconnect_grace,
             away_grace: config.away_grace,
+            leases: config.leases,
             tick: config.tick,
             reports,
             running: Arc::clone(&running),

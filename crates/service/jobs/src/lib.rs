@@ -24,6 +24,7 @@ mod in_flight;
 mod inventory_subject;
 mod keys;
 mod kind;
+mod leases;
 mod live;
 mod metrics;
 mod native;
@@ -65,7 +66,7 @@ pub use applications::{
 };
 pub use blocking_requests::NodeRequestError;
 pub use boot_clock::BootClock;
-pub use config::JobsConfig;
+pub use config::{JobsConfig, LeaseTimes};
 pub use events::NODE_LATE_OUTCOME;
 pub use file_server::{FileServer, FileServerError};
 pub use fleet::FleetResolver;

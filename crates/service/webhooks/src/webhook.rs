@@ -108,6 +108,8 @@ pub const TYPES: &[&str] = &[
     "node_failed",
     "node_errored",
     "node_skipped",
+    "leases_awaited",
+    "leases_taken",
     "batch_started",
     "batch_finished",
     "rollout_halted",

@@ -111,6 +111,7 @@ impl SimulatedAgent {
             facts: false,
             extended_requests: false,
             file_servers: false,
+            leases: false,
             spool_id: Some(self.spool_id),
         }
         .to_string();

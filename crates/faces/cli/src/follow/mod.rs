@@ -259,7 +259,12 @@ impl JobView {
                     self.handle_node_end(node, event, succeeded);
                 }
             }
-            "batch_started" | "batch_finished" | "rollout_halted" if self.human => {
+            // Puppet Enterprise's client has no such lines; a node that is not held is news all the same.
+            "leases_taken" if self.name == ProgramName::Puppet && holds_all_nodes(event) => {}
+            "leases_awaited" | "leases_taken" | "batch_started" | "batch_finished"
+            | "rollout_halted"
+                if self.human =>
+            {
                 let text = escape_control(&event.message);
                 let text = match event.kind.as_str() {
                     "rollout_halted" => style_failure(text),
@@ -394,4 +399,9 @@ fn failure_reason(node: &JobNode) -> String {
     let error = result.and_then(|result| result["_error"]["msg"].as_str());
     let message = error.or_else(|| node.details.get("message").and_then(Value::as_str));
     escape_control(first_line(message.unwrap_or_default()))
+}
+
+/// True if an event `leases_taken` names no node on which other runs may start.
+fn holds_all_nodes(event: &Event) -> bool {
+    event.details.get("not_held").and_then(Value::as_u64) == Some(0)
 }

@@ -10,6 +10,7 @@ use std::fmt;
 use environments::EnvironmentName;
 use pcp::Certname;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::EnvironmentApplications;
 use crate::defaults::CYCLE_NODES_NAMED;
@@ -50,6 +51,9 @@ pub(crate) struct StoredNodeOrder {
     pub(crate) edges: Vec<[usize; 2]>,
     /// Capabilities that the node with this index produces for other nodes of the job.
     pub(crate) products: BTreeMap<usize, BTreeSet<String>>,
+    /// The lease that keeps other runs from starting on these nodes; `None` in jobs of older servers.
+    #[serde(default)]
+    pub(crate) lease: Option<Uuid>,
 }
 
 /// The waits between nodes before they are ordered, by index.
@@ -129,6 +133,7 @@ impl NodeOrder {
         let places: HashMap<usize, usize> = named.iter().copied().zip(0..).collect();
         let mut stored = StoredNodeOrder {
             environment: environment.to_string(),
+            lease: Some(Uuid::new_v4()),
             ..StoredNodeOrder::default()
         };
         for index in named {

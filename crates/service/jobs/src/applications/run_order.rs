@@ -1,6 +1,6 @@
 //! The order of a job's runs while it runs: [`RunOrder`]. No I/O.
 //!
-//! Invariants: a run is released once, when every run that it waits for has succeeded; it is blocked once, when one of
+//! Invariants: a run is released once, when every run that it waits for has succeeded and the leases are taken; it is blocked once, when one of
 //! them did not; and a run that was blocked is never released.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -17,8 +17,10 @@ pub(crate) struct RunOrder {
     runs: HashMap<usize, OrderedRun>,
     /// As in [`StoredNodeOrder`].
     environment: Option<EnvironmentName>,
-    /// Runs whose turn has come, and that wait for others.
+    /// Runs whose turn has come, and that wait for others, or for the leases.
     held: BTreeSet<usize>,
+    /// The leases of the nodes are not taken yet.
+    awaits_leases: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -63,8 +65,13 @@ impl RunOrder {
         let index_of = |node: usize| indices.get(stored.nodes.get(node)?).copied();
         let mut order = Self {
             environment: stored.environment.parse().ok(),
+            awaits_leases: stored.lease.is_some(),
             ..Self::default()
         };
+        if order.awaits_leases {
+            let leased = (0..stored.nodes.len()).filter_map(index_of);
+            order.runs = leased.map(|run| (run, OrderedRun::default())).collect();
+        }
         let mut blocked = BTreeMap::new();
         // for each node that was skipped, the node because of which; edges lead from earlier to later nodes
         let mut causes: HashMap<usize, usize> = HashMap::new();
@@ -102,12 +109,13 @@ impl RunOrder {
         (order, blocked)
     }
 
-    /// True if the run waits for another one.
+    /// True if the run waits for another one, or for the leases.
     pub(crate) fn is_waiting(&self, index: usize) -> bool {
-        self.runs.get(&index).is_some_and(|run| run.open > 0)
+        let run = self.runs.get(&index);
+        run.is_some_and(|run| self.awaits_leases || run.open > 0)
     }
 
-    /// Keeps a run whose turn has come until the runs that it waits for have ended.
+    /// Keeps a run whose turn has come until the leases are taken and the runs that it waits for have ended.
     pub(crate) fn hold(&mut self, index: usize) {
         self.held.insert(index);
     }
@@ -133,11 +141,22 @@ impl RunOrder {
                 continue;
             };
             run.open -= 1;
-            if run.open == 0 && self.held.remove(&successor) {
+            let is_free = run.open == 0 && !self.awaits_leases;
+            if is_free && self.held.remove(&successor) {
                 released.push(successor);
             }
         }
         released
+    }
+
+    /// Records that the leases are taken. Returns the held runs that can start now.
+    pub(crate) fn record_leases(&mut self) -> Vec<usize> {
+        self.awaits_leases = false;
+        let held = std::mem::take(&mut self.held);
+        let (waiting, free): (BTreeSet<usize>, BTreeSet<usize>) =
+            held.into_iter().partition(|index| self.is_waiting(*index));
+        self.held = waiting;
+        free.into_iter().collect()
     }
 
     /// Records that a run ended without success. Returns the runs that depend on it, directly or not, nearest first;

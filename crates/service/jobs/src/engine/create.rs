@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use super::active_jobs::{ActiveRun, RunPhase};
 use super::dispatch::JobDispatch;
 use super::draft::{JobDraft, JobInsertion, JobTarget, PreparedJob};
+use super::leases::WantedLease;
 use super::outgoing::OutgoingMessage;
 use super::run_orders::blocked_by;
 use super::state::JobEngine;
@@ -74,7 +75,8 @@ impl JobEngine {
         let mut rollout = Rollout::new(&options, targets.len());
         let splay = options.splay.map(Duration::from_secs);
         let batches: Vec<u32> = rollout.batch_numbers().collect();
-        let mut order = new_order(&mut dispatch, &targets);
+        let (mut order, lease) = new_order(&mut dispatch, &targets).unzip();
+        let lease = lease.flatten();
         let waits = |index| order.as_ref().is_some_and(|it| it.is_waiting(index));
         let mut begins: Vec<RunStart> = targets
             .iter()
@@ -189,6 +191,7 @@ impl JobEngine {
             rollout,
             splay,
             order,
+            lease,
             has_batches: row.batches.is_some(),
             failed,
             tally,
@@ -211,7 +214,7 @@ impl JobEngine {
         let JobInsertion {
             key,
             outcome,
-            draft,
+            mut draft,
             reply,
         } = inserted;
         let number = match outcome {
@@ -239,6 +242,7 @@ impl JobEngine {
             return self.scheduler.remove(key);
         }
         let since = draft.since;
+        let lease = draft.lease.take();
         // The job must not begin after its runs.
         let begin = Instant::now();
         let mut job = draft.into_job(number, &self.deps.poll_settings);
@@ -266,6 +270,9 @@ impl JobEngine {
             })
             .collect();
         self.send(outgoing);
+        if let Some(lease) = lease {
+            self.take_leases(key, number, lease);
+        }
         self.start_splayed(key);
         self.advance(key);
     }
@@ -302,13 +309,16 @@ impl JobEngine {
     }
 }
 
-/// The order of the runs of a new job; `None` if none waits for another.
-fn new_order(dispatch: &mut JobDispatch, targets: &[JobTarget]) -> Option<RunOrder> {
+/// The order of the runs of a new job, and the lease of their nodes; `None` if none waits for another.
+fn new_order(
+    dispatch: &mut JobDispatch,
+    targets: &[JobTarget],
+) -> Option<(RunOrder, Option<WantedLease>)> {
     // the job's row, which is sealed, has it
     let stored = dispatch.order.take()?;
     let nodes = targets.iter().map(|target| &target.certname);
     let (order, _) = RunOrder::restore(&stored, nodes, &HashMap::new());
-    Some(order)
+    Some((order, WantedLease::of(stored)))
 }
 
 /// Refuses the runs that wait for refused ones.

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::active_jobs::{ActiveJob, ActiveRun, DispatchedRun, RunPhase};
 use super::dispatch::JobDispatch;
+use super::leases::WantedLease;
 use crate::applications::RunOrder;
 use crate::in_flight::{InFlightRun, PollSettings};
 use crate::keys::JobKey;
@@ -61,6 +62,8 @@ pub(super) struct JobDraft {
     pub(super) splay: Option<Duration>,
     /// As in [`ActiveJob`].
     pub(super) order: Option<RunOrder>,
+    /// The lease of the nodes in the order.
+    pub(super) lease: Option<WantedLease>,
     /// As in [`ActiveJob`].
     pub(super) has_batches: bool,
     /// As in [`ActiveJob`].
@@ -91,6 +94,7 @@ impl JobDraft {
             rollout,
             splay,
             order,
+            lease: _,
             has_batches,
             failed,
             tally,

@@ -21,6 +21,7 @@ mod in_doubt;
 mod inbox_stall;
 mod intake;
 mod late_outcomes;
+mod leases;
 mod ledger;
 mod outgoing;
 mod output;
@@ -119,6 +120,7 @@ impl JobEngine {
                 Some(done) = self.shaping.join_next() => self.record_shaped(unwrap_task_result(done)),
                 Some(done) = self.reporting.join_next() => self.record_shaped(unwrap_task_result(done)),
                 Some(done) = self.lookups.join_next() => self.handle_lookup(unwrap_task_result(done)),
+                Some(done) = self.leases.next_step() => self.handle_lease_step(unwrap_task_result(done)),
                 _ = tick.tick(), if ticking => self.tick(),
                 () = wait_until_time(timed_start) => self.start_timed(),
                 change = presence.next() => if !self.handle_presence(change) { break },

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use super::active_jobs::{ActiveJob, ActiveRun, DispatchedRun, OutputProgress, RunPhase};
 use super::dispatch::JobDispatch;
+use super::leases::WantedLease;
 use super::state::JobEngine;
 use crate::applications::RunOrder;
 use crate::defaults::FAILED_NAMED;
@@ -42,6 +43,9 @@ impl JobEngine {
         seal: &SealKey,
         mut withdrawn: HashSet<TransactionId>,
     ) -> Result<(), StoreError> {
+        // Leases are taken from now on, and their nodes may come back.
+        let returning_until = Instant::now() + self.deps.away_grace;
+        self.deps.returning.expect_until(returning_until);
         let unfinished = self.deps.store.unfinished_jobs().await?;
         let (jobs, mut runs) = (unfinished.len(), 0);
         for job in unfinished {
@@ -135,13 +139,13 @@ impl JobEngine {
             let begin = begin.unwrap_or_else(Instant::now);
             self.deps.running.begin(row.job.number, begin);
         }
-        let (order, blocked) = match dispatch.order.take() {
+        let (order, lease, blocked) = match dispatch.order.take() {
             Some(stored) if stop == StopSeverity::No => {
                 let nodes = runs.iter().map(|run| &run.certname);
                 let (order, blocked) = RunOrder::restore(&stored, nodes, &before.unsuccessful);
-                (Some(order), blocked)
+                (Some(order), WantedLease::of(stored), blocked)
             }
-            _ => (None, BTreeMap::new()),
+            _ => (None, None, BTreeMap::new()),
         };
         first.retain(|index| !blocked.contains_key(index));
         let splay = rollout_options(&row).splay.map(Duration::from_secs);
@@ -178,6 +182,9 @@ impl JobEngine {
         trace_dispatched(&mut job, &row);
         self.active_jobs.insert(key, job);
         self.scheduler.add_waiting(key, count);
+        if let Some(lease) = lease {
+            self.take_leases(key, row.job.number, lease);
+        }
         self.start_splayed(key);
         let verdict = match withdrawn {
             Some(transaction) => {

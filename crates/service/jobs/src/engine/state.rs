@@ -29,9 +29,11 @@ use super::ledger::{ChangeLedger, CompletedCommit};
 use super::outgoing::RequestDelivery;
 use crate::applications::ApplicationGraphs;
 use crate::blocking_requests::BlockingRequests;
+use crate::config::LeaseTimes;
 use crate::file_server::FileServer;
 use crate::in_flight::PollSettings;
 use crate::keys::{JobKey, RunKey};
+use crate::leases::JobLeases;
 use crate::live::OutputTaken;
 use crate::metrics::JobMetrics;
 use crate::node_params_budget::NodeParamsBudget;
@@ -59,6 +61,7 @@ pub(crate) struct EngineServices {
     pub(crate) file_server: Option<FileServer>,
     pub(crate) reconnect_grace: Duration,
     pub(crate) away_grace: Duration,
+    pub(crate) leases: LeaseTimes,
     pub(crate) tick: Duration,
     /// Channel for the feeds of readers.
     pub(crate) reports: mpsc::Sender<OutputTaken>,
@@ -84,6 +87,8 @@ pub(crate) struct JobEngine {
     pub(super) ledger: ChangeLedger,
     pub(super) late_outcomes: LateOutcomes,
     pub(super) inbox_stall: InboxStall,
+    /// Leases of the nodes of ordered jobs.
+    pub(super) leases: JobLeases,
     /// Reason that the store is lost to this engine, which then ends.
     pub(super) lost: Option<StoreError>,
     pub(super) next_key: u64,
@@ -132,6 +137,7 @@ impl JobEngine {
             ledger: ChangeLedger::default(),
             late_outcomes: LateOutcomes::default(),
             inbox_stall: InboxStall::default(),
+            leases: JobLeases::default(),
             lost: None,
             next_key: 0,
             awaiting_nodes: RunsAwaitingNodes::default(),

@@ -9,7 +9,7 @@ use api_types::defaults::BATCH_SIZES;
 use api_types::rollout::{BatchSizes, Portion, RolloutOptions};
 use environments::EnvironmentName;
 use pcp::Certname;
-use pxp::action::{self, REPORTED_RERUNS};
+use pxp::action::{self, REPORTED_RERUNS, lease_variable};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -76,10 +76,12 @@ impl JobPreparer {
         let enforced = enforced.map(|environment| environment.name.as_str());
         let mut targets = self.enforce_environment(nodes, enforced).await?;
         self.refuse_old_puppets(&mut targets).await;
-        let variables: &[&str] = match run.reports_reruns {
-            true => &[REPORTED_RERUNS],
-            false => &[],
-        };
+        let reruns = run.reports_reruns.then(|| REPORTED_RERUNS.to_owned());
+        let lease = order.as_ref().and_then(|order| order.lease);
+        let variables: Vec<String> = reruns
+            .into_iter()
+            .chain(lease.map(lease_variable))
+            .collect();
         let params = json!({"env": variables, "flags": words, "job": ""});
         let action = JobAction::new(MODULE, ACTION, action::encode(&params));
         Ok(PreparedWork {

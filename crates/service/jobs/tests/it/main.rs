@@ -17,6 +17,7 @@ mod faults;
 mod file_servers;
 mod fleet;
 mod happy;
+mod leases;
 mod live;
 mod lost_results;
 mod namesakes;

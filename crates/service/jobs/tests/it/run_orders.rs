@@ -20,12 +20,12 @@ use crate::world::{World, patient, quick};
 
 /// Applications as the test names them.
 #[derive(Debug, Default)]
-struct Applications {
-    instances: Vec<ApplicationInstance>,
+pub(crate) struct Applications {
+    pub(crate) instances: Vec<ApplicationInstance>,
     /// Capabilities that were not produced.
-    missing: Vec<String>,
+    pub(crate) missing: Vec<String>,
     /// The error of the code, if it has one.
-    refuses: Option<&'static str>,
+    pub(crate) refuses: Option<&'static str>,
 }
 
 #[async_trait]
@@ -57,7 +57,10 @@ impl ApplicationGraphs for Applications {
 }
 
 /// An instance with components as `(node, produces, consumes)`, where nodes are numbers.
-fn instance(reference: &str, components: &[(usize, &[&str], &[&str])]) -> ApplicationInstance {
+pub(crate) fn instance(
+    reference: &str,
+    components: &[(usize, &[&str], &[&str])],
+) -> ApplicationInstance {
     let owned = |names: &[&str]| names.iter().map(|it| format!("Sql[{it}]")).collect();
     let components = components.iter().enumerate();
     let components = components.map(|(index, (node, produces, consumes))| ApplicationComponent {
@@ -73,7 +76,7 @@ fn instance(reference: &str, components: &[(usize, &[&str], &[&str])]) -> Applic
 }
 
 /// A database on node 3, and three nodes that consume from it, one of them through another.
-fn lamp() -> Vec<ApplicationInstance> {
+pub(crate) fn lamp() -> Vec<ApplicationInstance> {
     vec![
         instance(
             "Lamp[app1]",
@@ -88,22 +91,22 @@ fn lamp() -> Vec<ApplicationInstance> {
     ]
 }
 
-fn node_name(number: usize) -> Certname {
+pub(crate) fn node_name(number: usize) -> Certname {
     format!("node{number:05}.example.com").parse().unwrap()
 }
 
-fn config(applications: Applications, config: JobsConfig) -> JobsConfig {
+pub(crate) fn config(applications: Applications, config: JobsConfig) -> JobsConfig {
     JobsConfig {
         applications: Arc::new(applications),
         ..config
     }
 }
 
-async fn world(applications: Applications) -> World {
+pub(crate) async fn world(applications: Applications) -> World {
     World::with(config(applications, patient())).await
 }
 
-fn failing() -> Manner {
+pub(crate) fn failing() -> Manner {
     Manner {
         puppet: Some(json!({
             "kind": "changed", "time": "unknown", "transaction_uuid": "x",
@@ -150,7 +153,7 @@ fn application(text: &str) -> JobSpec {
 }
 
 /// A world with the applications of [`lamp`].
-async fn lamp_world() -> World {
+pub(crate) async fn lamp_world() -> World {
     let instances = lamp();
     world(Applications {
         instances,
@@ -432,22 +435,16 @@ const AFTER_A_FAILED_DATABASE: [&str; 5] = [
 
 #[tokio::test]
 async fn a_failure_that_also_halts_the_rollout_has_one_reason_for_each_node() {
-    for (options, concurrency) in [
-        (json!({"batch": [1, "100%"]}), None),
+    for options in [
+        json!({"batch": [1, "100%"]}),
         // a batch without a success is one that failed
-        (json!({"batch": 3}), None),
-        (json!({"max_failures": 0}), Some(1)),
+        json!({"batch": 3}),
     ] {
-        let world = world(Applications {
-            instances: lamp(),
-            ..Applications::default()
-        })
-        .await;
+        let world = lamp_world().await;
         let nodes = world.agents(6, &Manner::default());
         world.sim.add(&node_name(3), failing());
         let mut spec = deploy(&nodes);
         spec.limits.rollout = serde_json::from_value(options.clone()).unwrap();
-        spec.limits.concurrency = concurrency;
         let job = world.run(spec).await;
         let events = world.over(job).await;
         assert_eq!(
@@ -465,6 +462,22 @@ async fn a_failure_that_also_halts_the_rollout_has_one_reason_for_each_node() {
             Some(2)
         );
     }
+}
+
+/// Nodes that wait for no other start while the leases are taken.
+#[tokio::test]
+async fn the_first_failure_of_an_ordered_job_halts_it() {
+    let world = lamp_world().await;
+    let nodes = world.agents(4, &Manner::default());
+    world.sim.add(&node_name(3), failing());
+    let mut spec = deploy(&nodes);
+    spec.limits.rollout = serde_json::from_value(json!({"max_failures": 0})).unwrap();
+    spec.limits.concurrency = Some(1);
+    let job = world.run(spec).await;
+    world.over(job).await;
+    let expected = &AFTER_A_FAILED_DATABASE[..3];
+    assert_eq!(kinds(&world, job).await, expected);
+    assert_eq!(world.sim.executions().len(), 1);
 }
 
 #[tokio::test]

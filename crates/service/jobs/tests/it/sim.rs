@@ -3,20 +3,24 @@
 //! [`Sim`] attaches to the fabric as a broker does. Each agent has a spool that outlives the
 //! engine; [`Sim::executions`] is the ledger of what really ran.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use fabric::{BrokerLink, BrokerPort, Fabric, FabricSendError};
 use pcp::{Certname, PcpMessage, PcpUri};
-use pxp::action::{self, ActionResult, StatusParams, StatusResult, TaskParams, TransactionStatus};
+use pxp::action::{
+    self, ActionResult, HoldLeaseResult, HoldLeaseState, StatusParams, StatusResult, TaskParams,
+    TransactionStatus,
+};
 use pxp::{
     AgentCapabilities, OutputPiece, ProcessStream, PxpMessageBody, PxpRequest, PxpResponse,
     RpcError, TransactionId,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -63,6 +67,12 @@ pub(crate) struct Manner {
     pub(crate) unannounced: bool,
     /// Its messages reach the engine with replaced bytes.
     pub(crate) replaced_bytes: bool,
+    /// Keeps other runs of Puppet from starting, for jobs that ask for it.
+    pub(crate) leases: bool,
+    /// A run of Puppet of its own is in progress, whose end it waits for before it takes a lease.
+    pub(crate) runs_puppet: bool,
+    /// Takes no lease, for this reason.
+    pub(crate) refuses_leases: Option<&'static str>,
     /// Ignores a cancel.
     pub(crate) stubborn: bool,
     /// What a Puppet run says; that it changed nothing otherwise.
@@ -83,6 +93,10 @@ struct Inner {
     seen_actions: Mutex<Vec<(String, Value)>>,
     seen_file_servers: Mutex<Vec<String>>,
     seen_puppet: Mutex<Vec<Value>>,
+    /// What was asked about leases: node, action and lease.
+    leases_asked: Mutex<Vec<(Certname, String, Uuid)>>,
+    /// Nodes with a run under a lease.
+    leased_runs: Mutex<HashSet<Certname>>,
     running: AtomicUsize,
     most_running: AtomicUsize,
     go: watch::Sender<bool>,
@@ -98,6 +112,8 @@ struct Agent {
     /// Of the agent with the same certname that is not connected now.
     namesake: (Uuid, HashMap<TransactionId, Entry>),
     busy: u32,
+    /// The lease that it holds.
+    lease: Option<Uuid>,
 }
 
 #[derive(Clone)]
@@ -138,6 +154,8 @@ impl Sim {
             seen_actions: Mutex::default(),
             seen_file_servers: Mutex::default(),
             seen_puppet: Mutex::default(),
+            leases_asked: Mutex::default(),
+            leased_runs: Mutex::default(),
             running: AtomicUsize::new(0),
             most_running: AtomicUsize::new(0),
             go: watch::Sender::new(false),
@@ -178,6 +196,7 @@ impl Sim {
             spool,
             namesake: (Uuid::new_v4(), HashMap::new()),
             busy: 0,
+            lease: None,
         };
         lock(&self.inner.agents).insert(certname.clone(), agent);
         if lock(&self.inner.port).is_some() {
@@ -282,6 +301,21 @@ impl Sim {
     /// The parameters of every Puppet run that an agent got.
     pub(crate) fn seen_puppet(&self) -> Vec<Value> {
         lock(&self.inner.seen_puppet).clone()
+    }
+
+    /// Requests about leases: node, action and lease, in order.
+    pub(crate) fn leases_asked(&self) -> Vec<(Certname, String, Uuid)> {
+        lock(&self.inner.leases_asked).clone()
+    }
+
+    /// Nodes with a run under a lease.
+    pub(crate) fn leased_runs(&self) -> HashSet<Certname> {
+        lock(&self.inner.leased_runs).clone()
+    }
+
+    /// The lease that an agent holds.
+    pub(crate) fn lease(&self, certname: &Certname) -> Option<Uuid> {
+        self.inner.with(certname, |agent| agent.lease)
     }
 
     pub(crate) fn most_running(&self) -> usize {
@@ -455,6 +489,15 @@ impl Inner {
         let what = format!("{} {}", request.module, request.action);
         lock(&self.seen_actions).push((what.clone(), params));
         lock(&self.seen_file_servers).extend(request.file_servers.iter().cloned());
+        if puppet && manner.leases {
+            let params: action::PuppetParams = action::decode(&request.params).unwrap();
+            let held = self.with(&certname, |agent| agent.lease);
+            // Nodes outside of the order have no lease.
+            if held.is_some() {
+                assert_eq!(params.lease(), held, "{certname} runs without its lease");
+                lock(&self.leased_runs).insert(certname.clone());
+            }
+        }
         if puppet {
             lock(&self.seen_puppet).push(action::decode(&request.params).unwrap());
         } else if what == "task run" {
@@ -614,6 +657,9 @@ impl Inner {
                 };
                 return self.later(certname, PxpMessageBody::Error(error));
             }
+            action::TUTTI_MODULE if request.action != action::CANCEL_ACTION => {
+                self.lease_answer(&certname, manner, &request)
+            }
             action::TUTTI_MODULE => {
                 let params: action::CancelParams = action::decode(&request.params).unwrap();
                 self.entry(&certname, &params.transaction_id, |entry| {
@@ -634,6 +680,44 @@ impl Inner {
                 results,
             }),
         );
+    }
+
+    fn lease_answer(
+        &self,
+        certname: &Certname,
+        manner: &Manner,
+        request: &PxpRequest,
+    ) -> Box<RawValue> {
+        let lease = match request.action.as_str() {
+            action::HOLD_LEASE_ACTION => {
+                let params: action::HoldLeaseParams = action::decode(&request.params).unwrap();
+                params.lease
+            }
+            _ => {
+                let params: action::ReleaseLeaseParams = action::decode(&request.params).unwrap();
+                params.lease
+            }
+        };
+        let asked = (certname.clone(), request.action.clone(), lease);
+        lock(&self.leases_asked).push(asked);
+        if request.action == action::RELEASE_LEASE_ACTION {
+            let had = self.with(certname, |agent| agent.lease.take_if(|it| *it == lease));
+            return action::encode(&json!({"released": had.is_some()}));
+        }
+        let state = match manner.refuses_leases {
+            Some(_) => HoldLeaseState::Refused,
+            None if manner.runs_puppet => HoldLeaseState::Waiting,
+            None => {
+                let before = self.with(certname, |agent| agent.lease.replace(lease));
+                assert!(before.is_none_or(|it| it == lease), "two leases at a time");
+                HoldLeaseState::Held
+            }
+        };
+        action::encode(&HoldLeaseResult {
+            state,
+            run_pid: None,
+            message: manner.refuses_leases.map(str::to_owned),
+        })
     }
 
     fn status(&self, certname: &Certname, manner: &Manner, id: TransactionId) -> StatusResult {
@@ -695,6 +779,7 @@ impl Agent {
             facts: false,
             extended_requests: true,
             file_servers: true,
+            leases: self.manner.leases,
             spool_id: Some(self.spool_id),
         })
     }

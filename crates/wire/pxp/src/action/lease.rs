@@ -52,9 +52,9 @@ pub struct HoldLeaseResult {
 pub enum HoldLeaseState {
     /// Only runs that name the lease start.
     Held,
-    /// The lease is not held yet; the agent takes it when the run in progress has ended.
+    /// The lease is not held yet: a run in progress, or the lease of another job, has to end first.
     Waiting,
-    /// The lease is not held and will not be: it was released, another one is held, or Puppet is not installed.
+    /// The lease is not held and will not be: it was released, or Puppet is not installed.
     Refused,
 }
 

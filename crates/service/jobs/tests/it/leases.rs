@@ -1,0 +1,331 @@
+//! Leases of the nodes of ordered jobs: taken, waited for, renewed, released.
+
+use std::time::Duration;
+
+use jobs::{JobSpec, JobsConfig, LeaseTimes};
+use pcp::Certname;
+use serde_json::{Value, json};
+use store::{EventRow, JobNumber};
+
+use crate::deploys::deploy;
+use crate::run_orders::{Applications, config, instance, lamp, node_name};
+use crate::sim::Manner;
+use crate::world::{World, patient, quick};
+
+/// An agent that knows leases.
+fn leasing() -> Manner {
+    Manner {
+        leases: true,
+        ..Manner::default()
+    }
+}
+
+fn applications() -> Applications {
+    let mut instances = lamp();
+    // Two more applications: one beside the lamp, one that shares its node 2.
+    instances.push(instance(
+        "Mail[x]",
+        &[(6, &["mail"], &[]), (7, &[], &["mail"])],
+    ));
+    instances.push(instance(
+        "Dns[x]",
+        &[(2, &["dns"], &[]), (8, &[], &["dns"])],
+    ));
+    Applications {
+        instances,
+        ..Applications::default()
+    }
+}
+
+async fn world(times: LeaseTimes) -> World {
+    let jobs = JobsConfig {
+        leases: times,
+        ..patient()
+    };
+    World::with(config(applications(), jobs)).await
+}
+
+fn on(nodes: &[usize]) -> JobSpec {
+    let nodes: Vec<Certname> = nodes.iter().map(|node| node_name(*node)).collect();
+    deploy(&nodes)
+}
+
+const LAMP: [usize; 4] = [0, 1, 2, 3];
+
+async fn released(world: &World) {
+    let what = "every lease is released";
+    let is_free = |world: &World| (0..9).all(|node| world.sim.lease(&node_name(node)).is_none());
+    world.until(what, is_free).await;
+}
+
+fn of_kind<'a>(events: &'a [EventRow], kind: &str) -> Vec<&'a EventRow> {
+    events.iter().filter(|event| event.kind == kind).collect()
+}
+
+fn details(event: &EventRow) -> Value {
+    serde_json::from_str(&event.details).unwrap()
+}
+
+async fn finished(world: &World, job: JobNumber) -> Vec<EventRow> {
+    let events = world.over(job).await;
+    assert_eq!(world.state(job).await, "finished", "{events:?}");
+    events
+}
+
+#[tokio::test]
+async fn nodes_are_held_before_anything_starts_and_released_at_the_end() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    world
+        .sim
+        .change(&node_name(2), |manner| manner.runs_puppet = true);
+    let job = world.run(on(&[0, 1, 2, 3, 5])).await;
+    // The node that is in no application does not wait.
+    world.executing(1).await;
+    let asked = |world: &World| {
+        let asked = world.sim.leases_asked().into_iter();
+        asked.filter(|(node, ..)| *node == node_name(2)).count() > 2
+    };
+    world.until("the busy node was asked again", asked).await;
+    assert_eq!(world.sim.executions().len(), 1);
+    world
+        .sim
+        .change(&node_name(2), |manner| manner.runs_puppet = false);
+    let events = finished(&world, job).await;
+    let [taken] = of_kind(&events, "leases_taken")[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(
+        details(taken),
+        json!({"held": 4, "not_held": 0, "reasons": {}})
+    );
+    assert_eq!(taken.message, "Only this job starts Puppet on 4 nodes");
+    released(&world).await;
+    assert_eq!(world.sim.leased_runs(), LAMP.map(node_name).into());
+    assert!(
+        world
+            .sim
+            .leases_asked()
+            .iter()
+            .all(|(node, ..)| *node != node_name(5))
+    );
+}
+
+#[tokio::test]
+async fn agents_without_leases_do_not_delay_the_job() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    world.sim.add(
+        &node_name(0),
+        Manner {
+            stock: true,
+            ..Manner::default()
+        },
+    );
+    world.sim.change(&node_name(1), |manner| {
+        manner.refuses_leases = Some("Puppet is not installed")
+    });
+    let job = world.run(on(&LAMP)).await;
+    let events = world.over(job).await;
+    let told = details(of_kind(&events, "leases_taken")[0]);
+    assert_eq!((&told["held"], &told["not_held"]), (&json!(2), &json!(2)));
+    let reasons = &told["reasons"];
+    assert_eq!(reasons[node_name(0).as_str()], "its agent knows no leases");
+    assert_eq!(reasons[node_name(1).as_str()], "Puppet is not installed");
+    released(&world).await;
+}
+
+#[tokio::test]
+async fn two_jobs_that_share_nodes_run_one_after_the_other() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    world.sim.change(&node_name(3), |manner| manner.held = true);
+    let first = world.run(on(&LAMP)).await;
+    world.executing(1).await;
+    let second = world.run(on(&[2, 8])).await;
+    // A third one has other nodes.
+    let third = world.run(on(&[6, 7])).await;
+    finished(&world, third).await;
+    let waited = world.event(second, "leases_awaited").await;
+    let waited = of_kind(&waited, "leases_awaited")[0];
+    assert_eq!(
+        details(waited),
+        json!({"job": first.to_string(), "nodes": 1})
+    );
+    assert_eq!(world.sim.executions().len(), 3);
+    world.sim.let_go();
+    let before = finished(&world, first).await;
+    let after = finished(&world, second).await;
+    let last = before.iter().map(|event| event.id).max().unwrap();
+    let started = of_kind(&after, "node_running");
+    assert!(started.iter().all(|event| event.id > last), "{after:?}");
+    released(&world).await;
+}
+
+#[tokio::test]
+async fn a_job_that_is_stopped_while_it_waits_lets_the_next_one_pass() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    world.sim.change(&node_name(3), |manner| manner.held = true);
+    let first = world.run(on(&LAMP)).await;
+    world.executing(1).await;
+    let second = world.run(on(&[2, 8])).await;
+    world.event(second, "leases_awaited").await;
+    world.jobs().stop(second, false).await.unwrap();
+    world.over(second).await;
+    assert_eq!(world.state(second).await, "stopped");
+    let third = world.run(on(&[2, 8])).await;
+    world.sim.let_go();
+    finished(&world, first).await;
+    finished(&world, third).await;
+    released(&world).await;
+}
+
+#[tokio::test]
+async fn a_job_that_is_stopped_while_it_takes_leases_releases_them() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    world
+        .sim
+        .change(&node_name(2), |manner| manner.runs_puppet = true);
+    let job = world.run(on(&LAMP)).await;
+    let three = |world: &World| {
+        [0, 1, 3]
+            .iter()
+            .all(|it| world.sim.lease(&node_name(*it)).is_some())
+    };
+    world.until("three nodes are held", three).await;
+    world.jobs().stop(job, true).await.unwrap();
+    world.over(job).await;
+    assert_eq!(world.state(job).await, "stopped");
+    assert!(world.sim.executions().is_empty());
+    released(&world).await;
+    let again = world.run(on(&[0, 1, 3])).await;
+    finished(&world, again).await;
+}
+
+#[tokio::test]
+async fn a_run_in_progress_without_end_delays_the_job_for_a_bounded_time() {
+    let times = LeaseTimes {
+        patience: Duration::from_millis(200),
+        ..LeaseTimes::default()
+    };
+    let world = world(times).await;
+    world.agents(9, &leasing());
+    // A run without the lease would be one too many in the check of the simulated agent.
+    world.sim.add(
+        &node_name(2),
+        Manner {
+            leases: true,
+            runs_puppet: true,
+            mute: false,
+            refuses: true,
+            ..Manner::default()
+        },
+    );
+    let job = world.run(on(&LAMP)).await;
+    let events = world.over(job).await;
+    let told = details(of_kind(&events, "leases_taken")[0]);
+    let reason = &told["reasons"][node_name(2).as_str()];
+    assert_eq!(reason, "a run of Puppet in progress did not end in time");
+    assert_eq!(told["held"], 3);
+    released(&world).await;
+}
+
+#[tokio::test]
+async fn leases_are_renewed_while_the_job_runs() {
+    let times = LeaseTimes {
+        renewal: Duration::from_millis(20),
+        ..LeaseTimes::default()
+    };
+    let world = world(times).await;
+    world.agents(9, &leasing());
+    world.sim.change(&node_name(3), |manner| manner.held = true);
+    let job = world.run(on(&LAMP)).await;
+    world.executing(1).await;
+    let renewed = |world: &World| {
+        let asked = world.sim.leases_asked();
+        LAMP.iter()
+            .all(|node| asked.iter().filter(|it| it.0 == node_name(*node)).count() > 3)
+    };
+    world.until("every lease was renewed", renewed).await;
+    // A node that comes back without its lease gets it again.
+    world.sim.disconnect(&node_name(0));
+    world.sim.add(&node_name(0), leasing());
+    let held = |world: &World| world.sim.lease(&node_name(0)).is_some();
+    world.until("the node is held again", held).await;
+    world.sim.let_go();
+    finished(&world, job).await;
+    released(&world).await;
+}
+
+/// The lease of the job is that of before, so a node that still has it does not refuse.
+#[tokio::test]
+async fn leases_survive_a_crash_of_the_server() {
+    let mut world = World::with(config(applications(), quick())).await;
+    world.agents(9, &leasing());
+    world.sim.change(&node_name(3), |manner| manner.held = true);
+    let job = world.run(on(&LAMP)).await;
+    world.executing(1).await;
+    let waiting = world.run(on(&[2, 8])).await;
+    world.event(waiting, "leases_awaited").await;
+    let lease = world.sim.lease(&node_name(3));
+    world.kill().await;
+    assert_eq!(world.sim.lease(&node_name(3)), lease);
+    world.start().await;
+    world.sim.let_go();
+    let before = finished(&world, job).await;
+    let after = finished(&world, waiting).await;
+    let last = before.iter().map(|event| event.id).max().unwrap();
+    assert!(
+        of_kind(&after, "node_running")
+            .iter()
+            .all(|event| event.id > last)
+    );
+    assert!(world.sim.executions().values().all(|count| *count == 1));
+    released(&world).await;
+    let leases: std::collections::HashSet<_> = world
+        .sim
+        .leases_asked()
+        .into_iter()
+        .map(|(_, _, lease)| lease)
+        .collect();
+    assert_eq!(leases.len(), 2, "one for each job");
+}
+
+/// A server that died between the end of a job and the release: the agents end the lease by themselves.
+#[tokio::test]
+async fn a_node_that_is_away_at_the_end_is_not_waited_for() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    world.sim.change(&node_name(3), |manner| manner.held = true);
+    let job = world.run(on(&LAMP)).await;
+    world.executing(1).await;
+    world.sim.disconnect(&node_name(8));
+    world.sim.let_go();
+    finished(&world, job).await;
+    released(&world).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_answer_delays_the_job_for_a_bounded_time() {
+    let times = LeaseTimes {
+        patience: Duration::from_millis(100),
+        answer: Duration::from_millis(50),
+        ..LeaseTimes::default()
+    };
+    let world = world(times).await;
+    world.agents(9, &leasing());
+    world.sim.add(
+        &node_name(2),
+        Manner {
+            leases: true,
+            mute: true,
+            ..Manner::default()
+        },
+    );
+    let job = world.run(on(&LAMP)).await;
+    let events = world.event(job, "leases_taken").await;
+    assert_eq!(details(of_kind(&events, "leases_taken")[0])["held"], 3);
+    world.jobs().stop(job, true).await.unwrap();
+}

@@ -8,6 +8,7 @@
 
 mod absence;
 mod chaos;
+mod choria_flaws;
 mod deploys;
 mod dispatch;
 mod doubt;

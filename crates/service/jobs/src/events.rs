@@ -186,6 +186,22 @@ pub(crate) fn leases_taken(summary: &LeaseSummary, at_ms: i64) -> NewEvent {
     job_event("leases_taken", at_ms, &details, text)
 }
 
+/// Nodes that stay held after the job, because their runs did not succeed.
+pub(crate) fn nodes_quarantined(nodes: &[&Certname], at_ms: i64) -> NewEvent {
+    let names: Vec<&str> = nodes.iter().map(|node| node.as_str()).collect();
+    let named = names[..names.len().min(LEASES_NAMED)].join(", ");
+    let more = match names.len().checked_sub(LEASES_NAMED) {
+        None | Some(0) => String::new(),
+        Some(more) => format!(" and {more} more"),
+    };
+    let text = format!(
+        "{} in quarantine, where Puppet does not run by itself: {named}{more}. A later ordered run that succeeds ends it, \
+         or `tutti lease release`",
+        format_node_count(names.len())
+    );
+    job_event("nodes_quarantined", at_ms, &json!({"nodes": names}), text)
+}
+
 /// `next_ms`: the end of the pause after it.
 pub(crate) fn batch_finished(
     batch: BatchCount,

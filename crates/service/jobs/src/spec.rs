@@ -154,6 +154,8 @@ pub struct PuppetWork {
     pub code: CatalogCode,
     /// The levels of the environment's applications are the batches of the job.
     pub has_barrier: bool,
+    /// Nodes of applications on which the run does not succeed are kept from running Puppet by themselves.
+    pub has_quarantine: bool,
     /// Requests of the runs to be repeated come with the results of agents that can do so, and the nodes do not repeat
     /// the runs themselves.
     pub reports_reruns: bool,

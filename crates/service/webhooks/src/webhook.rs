@@ -110,6 +110,7 @@ pub const TYPES: &[&str] = &[
     "node_skipped",
     "leases_awaited",
     "leases_taken",
+    "nodes_quarantined",
     "batch_started",
     "batch_finished",
     "rollout_halted",

@@ -102,6 +102,15 @@ pub struct DeployCommand {
     )]
     #[schema(value_type = Option<bool>)]
     pub barrier: bool,
+    /// Keep the nodes of applications on which this job's run does not succeed from running Puppet by themselves after the
+    /// job, until a later ordered run succeeds there or their lease is released.
+    #[serde(
+        default,
+        deserialize_with = "strict::null_is_default",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    #[schema(value_type = Option<bool>)]
+    pub quarantine: bool,
     /// Pause between the end of a batch and the start of the next one, in seconds; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_between_batches: Option<u64>,
@@ -174,6 +183,11 @@ impl DeployCommand {
         if self.barrier && (self.batch.is_some() || self.splay.is_some()) {
             let what = "contradicts batch and splay; set one of them";
             return Err(ApiError::invalid("barrier", what));
+        }
+        if self.quarantine && (self.environment.is_empty() || self.splay.is_some()) {
+            let what =
+                "needs an environment, whose applications order the nodes, and contradicts splay";
+            return Err(ApiError::invalid("quarantine", what));
         }
         limits::check_texts(&self.description, &self.userdata)
     }

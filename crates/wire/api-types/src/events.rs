@@ -32,8 +32,8 @@ pub struct Event {
     pub id: String,
     /// `node_running`, `node_finished`, `node_failed`, `node_errored`, `node_skipped`,
     /// `node_disconnected`, `node_reconnected`, `node_as_task`, `node_late_outcome`,
-    /// `leases_awaited`, `leases_taken`, `batch_started`, `batch_finished`, `rollout_halted`,
-    /// `job_stopping`, `job_aborted` or `job_finished`.
+    /// `leases_awaited`, `leases_taken`, `nodes_quarantined`, `batch_started`, `batch_finished`,
+    /// `rollout_halted`, `job_stopping`, `job_aborted` or `job_finished`.
     #[serde(rename = "type")]
     pub kind: String,
     /// Time of the event.

@@ -261,13 +261,13 @@ impl JobView {
             }
             // Puppet Enterprise's client has no such lines; a node that is not held is news all the same.
             "leases_taken" if self.name == ProgramName::Puppet && holds_all_nodes(event) => {}
-            "leases_awaited" | "leases_taken" | "batch_started" | "batch_finished"
-            | "rollout_halted"
+            "leases_awaited" | "leases_taken" | "nodes_quarantined" | "batch_started"
+            | "batch_finished" | "rollout_halted"
                 if self.human =>
             {
                 let text = escape_control(&event.message);
                 let text = match event.kind.as_str() {
-                    "rollout_halted" => style_failure(text),
+                    "rollout_halted" | "nodes_quarantined" => style_failure(text),
                     _ => style_heading(text),
                 };
                 self.print(&text);

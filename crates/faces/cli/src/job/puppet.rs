@@ -138,6 +138,7 @@ impl PuppetRunFlags {
             target: None,
             enforce_environment,
             barrier: false,
+            quarantine: false,
             noop: self.noop || (client.noop && !self.no_noop),
             no_noop: self.no_noop,
             debug: self.debug,

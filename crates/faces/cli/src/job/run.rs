@@ -30,6 +30,9 @@ pub(crate) struct PuppetRunArguments {
     /// Run the nodes of applications in groups: a node starts when all nodes of the levels before its own have ended
     #[arg(long, conflicts_with_all = ["batch", "splay"], help_heading = "Rollout")]
     barrier: bool,
+    /// Keep nodes of applications on which the run does not succeed from running Puppet by themselves afterwards
+    #[arg(long, conflicts_with = "splay", help_heading = "Rollout")]
+    quarantine: bool,
     #[command(flatten)]
     convergence: ConvergenceFlags,
     /// Reason, stored with the job
@@ -90,6 +93,7 @@ impl PuppetRunArguments {
             max_failures: self.limits.rollout.max_failures,
             splay: self.limits.rollout.splay,
             barrier: self.barrier,
+            quarantine: self.quarantine,
             timeout: self.limits.timeout,
             ..command
         };

@@ -54,6 +54,9 @@ pub(crate) struct StoredNodeOrder {
     /// The lease that keeps other runs from starting on these nodes; `None` in jobs of older servers.
     #[serde(default)]
     pub(crate) lease: Option<Uuid>,
+    /// Nodes on which the run did not succeed stay held.
+    #[serde(default)]
+    pub(crate) has_quarantine: bool,
 }
 
 /// The waits between nodes before they are ordered, by index.

@@ -3,7 +3,7 @@
 //! Invariant: one transaction holds the job, its runs, their transaction ids and the first events.
 //! Runs that get a slot at once are marked in it, so that no second commit precedes their request.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -14,7 +14,7 @@ use store::{JobNumber, NewRun, StoreError};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::active_jobs::{ActiveRun, RunPhase};
+use super::active_jobs::{ActiveJob, ActiveRun, RunPhase};
 use super::dispatch::JobDispatch;
 use super::draft::{JobDraft, JobInsertion, JobTarget, PreparedJob};
 use super::leases::WantedLease;
@@ -242,10 +242,12 @@ impl JobEngine {
             return self.scheduler.remove(key);
         }
         let since = draft.since;
-        let lease = draft.lease.take();
         // The job must not begin after its runs.
         let begin = Instant::now();
+        let lease = draft.lease.take();
         let mut job = draft.into_job(number, &self.deps.poll_settings);
+        let has_quarantine = lease.as_ref().is_some_and(|it| it.has_quarantine);
+        job.quarantine = has_quarantine.then(|| refused_nodes(&job));
         if job.started {
             self.deps.running.begin(number, begin);
         }
@@ -307,6 +309,13 @@ impl JobEngine {
         self.next_key += 1;
         JobKey(self.next_key)
     }
+}
+
+/// The nodes of a new job whose runs were over before it began.
+fn refused_nodes(job: &ActiveJob) -> BTreeSet<Certname> {
+    let refused = job.runs.iter();
+    let refused = refused.filter(|run| matches!(run.phase, RunPhase::Settled));
+    refused.map(|run| run.certname.clone()).collect()
 }
 
 /// The order of the runs of a new job, and the lease of their nodes; `None` if none waits for another.

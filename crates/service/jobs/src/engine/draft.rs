@@ -129,6 +129,7 @@ impl JobDraft {
             rollout,
             splayed: None,
             order,
+            quarantine: None,
             has_batches,
             failed,
             halted: None,

@@ -18,6 +18,8 @@ use crate::leases::{LeaseHolding, LeaseServices, LeaseStep};
 pub(super) struct WantedLease {
     pub(super) lease: Uuid,
     pub(super) nodes: Vec<Certname>,
+    /// Nodes on which the run did not succeed stay held.
+    pub(super) has_quarantine: bool,
 }
 
 // === impl WantedLease ===
@@ -25,8 +27,17 @@ pub(super) struct WantedLease {
 impl WantedLease {
     /// `None` in jobs of older servers.
     pub(super) fn of(order: StoredNodeOrder) -> Option<Self> {
-        let StoredNodeOrder { lease, nodes, .. } = order;
-        lease.map(|lease| Self { lease, nodes })
+        let StoredNodeOrder {
+            lease,
+            nodes,
+            has_quarantine,
+            ..
+        } = order;
+        lease.map(|lease| Self {
+            lease,
+            nodes,
+            has_quarantine,
+        })
     }
 }
 
@@ -72,6 +83,13 @@ impl JobEngine {
         self.scheduler.add_waiting(key, count);
         let event = events::leases_taken(&summary, self.deps.clock.now_ms());
         self.record_event(key, number, event);
+    }
+
+    /// Releases the leases of a job whose end is durable, except for those of nodes in quarantine.
+    pub(super) fn release_leases(&mut self, key: JobKey) {
+        let job = self.active_jobs.jobs.get_mut(&key);
+        let quarantined = job.and_then(|job| job.quarantine.take());
+        self.leases.release(key, quarantined.unwrap_or_default());
     }
 
     fn record_event(&mut self, key: JobKey, job: JobNumber, event: NewEvent) {

@@ -159,6 +159,8 @@ impl JobEngine {
                 Instant::now(),
             )
         });
+        let has_quarantine = lease.as_ref().is_some_and(|it| it.has_quarantine);
+        let quarantine = has_quarantine.then(|| before.unsuccessful.into_keys().collect());
         let mut job = ActiveJob {
             number: row.job.number,
             kind,
@@ -172,6 +174,7 @@ impl JobEngine {
             rollout,
             splayed,
             order,
+            quarantine,
             has_batches: row.job.rollout.is_some(),
             failed: before.failed,
             halted: None,

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use pxp::AgentCapabilities;
 use serde_json::Value;
-use store::{JobChange, JobRunChange, RunChange};
+use store::{EventChange, JobChange, JobRunChange, RunChange};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -257,6 +257,11 @@ impl JobEngine {
         if is_failure(end.state) {
             add_failed_node(&mut job.failed, &job.runs[key.index].certname);
         }
+        if let Some(quarantine) = &mut job.quarantine
+            && end.state != RunState::Finished
+        {
+            quarantine.insert(job.runs[key.index].certname.clone());
+        }
         job.rollout
             .record_run_end(job.runs[key.index].batch, end.state);
         true
@@ -273,6 +278,16 @@ impl JobEngine {
         };
         if let Some(trace) = &mut job.dispatch.trace {
             trace.record_state(state);
+        }
+        let quarantined = job.quarantine.iter().flatten();
+        let quarantined = self.leases.held_of(key, quarantined);
+        if !quarantined.is_empty() {
+            let change = EventChange {
+                job: job.number,
+                event: events::nodes_quarantined(&quarantined, at_ms),
+            };
+            let after = CommitFollowUp::EventWritten(key);
+            self.ledger.push(JobRunChange::Event(change), after);
         }
         let event = events::job_ended(event, state, at_ms);
         let took = self.deps.running.end(job.number);

@@ -2,8 +2,8 @@
 //!
 //! Invariant: a node whose lease was asked for is asked to release it when the job is over.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fabric::Fabric;
@@ -41,8 +41,16 @@ pub(crate) struct LeaseHolding {
     nodes: BTreeMap<Certname, NodeLease>,
     names: Vec<Certname>,
     hold: Box<RawValue>,
-    /// The job is over.
-    ended: CancellationToken,
+    job: JobNumber,
+    end: LeaseEnd,
+}
+
+/// The end of a job, for its holding.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LeaseEnd {
+    is_over: CancellationToken,
+    /// Nodes that stay held after the job; set before the end.
+    quarantined: Arc<OnceLock<BTreeSet<Certname>>>,
 }
 
 // === impl LeaseHolding ===
@@ -67,7 +75,8 @@ impl LeaseHolding {
             nodes: leases.collect(),
             names: nodes,
             hold: action::encode(&params),
-            ended: CancellationToken::new(),
+            job,
+            end: LeaseEnd::default(),
         }
     }
 
@@ -75,9 +84,9 @@ impl LeaseHolding {
         &self.names
     }
 
-    /// The same, ended by this token.
-    pub(super) fn until(self, ended: CancellationToken) -> Self {
-        Self { ended, ..self }
+    /// The end of the job, to be set by its owner.
+    pub(super) fn end(&self) -> LeaseEnd {
+        self.end.clone()
     }
 
     /// Returns when every node that can be held is held, or does not become free in time; `None`: the job is over.
@@ -138,19 +147,32 @@ impl LeaseHolding {
         let answers = answers.buffer_unordered(LEASE_REQUESTS).collect();
         let answers: Vec<(Certname, NodeLease)> = tokio::select! {
             biased;
-            () = self.ended.cancelled() => return false,
+            () = self.end.is_over.cancelled() => return false,
             answers = answers => answers,
         };
         self.nodes.extend(answers);
         true
     }
 
-    /// Asks the connected nodes once; the lease of any other one ends by itself.
+    /// Asks the connected nodes once to release the lease, or to keep it in quarantine; the lease of any other one ends by
+    /// itself.
     async fn release(&self) {
-        let params = action::encode(&ReleaseLeaseParams { lease: self.lease });
+        let release = action::encode(&ReleaseLeaseParams { lease: self.lease });
+        let job = self.job;
+        let keep = action::encode(&HoldLeaseParams {
+            lease: self.lease,
+            job: job.to_string(),
+            reason: format!("the run of job {job} did not succeed here"),
+            ttl_s: None,
+        });
+        let quarantined = self.end.quarantined.get();
         let requests = self.names.iter().map(|node| {
-            let (services, params) = (self.services.clone(), params.clone());
-            services.release(node.clone(), params)
+            let (action, params) = match quarantined {
+                Some(nodes) if nodes.contains(node) => (HOLD_LEASE_ACTION, &keep),
+                _ => (RELEASE_LEASE_ACTION, &release),
+            };
+            let services = self.services.clone();
+            services.end(node.clone(), action, params.clone())
         });
         let answers = stream::iter(requests.collect::<Vec<_>>());
         let answers: Vec<bool> = answers.buffer_unordered(LEASE_REQUESTS).collect().await;
@@ -168,8 +190,19 @@ impl LeaseHolding {
     async fn pause(&self, duration: Duration) {
         tokio::select! {
             () = tokio::time::sleep(duration) => {}
-            () = self.ended.cancelled() => {}
+            () = self.end.is_over.cancelled() => {}
         }
+    }
+}
+
+// === impl LeaseEnd ===
+
+impl LeaseEnd {
+    /// Ends the holding; these nodes stay held.
+    pub(super) fn end(&self, quarantined: BTreeSet<Certname>) {
+        // Only the first end counts.
+        let _ = self.quarantined.set(quarantined);
+        self.is_over.cancel();
     }
 }
 
@@ -191,11 +224,11 @@ impl LeaseServices {
         (node, lease)
     }
 
-    /// `false`: a node that may have the lease did not confirm its end.
-    async fn release(self, node: Certname, params: Box<RawValue>) -> bool {
+    /// `false`: a node that may have the lease did not confirm its end, or that it keeps it.
+    async fn end(self, node: Certname, action: &'static str, params: Box<RawValue>) -> bool {
         match self.knows_leases(&node) {
             None | Some(false) => true,
-            Some(true) => self.send(&node, RELEASE_LEASE_ACTION, params).await.is_ok(),
+            Some(true) => self.send(&node, action, params).await.is_ok(),
         }
     }
 

@@ -7,11 +7,12 @@ mod holding;
 mod node_lease;
 mod queue;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use pcp::Certname;
 use tokio::task::JoinSet;
-use tokio_util::sync::{CancellationToken, DropGuard};
 
+use self::holding::LeaseEnd;
 pub(crate) use self::holding::{LeaseHolding, LeaseServices};
 pub(crate) use self::node_lease::LeaseSummary;
 use self::queue::LeaseQueue;
@@ -23,10 +24,16 @@ pub(crate) struct JobLeases {
     queue: LeaseQueue,
     /// Holdings that wait until earlier jobs are over.
     waiting: HashMap<JobKey, LeaseHolding>,
-    /// Ends the holding when it is dropped.
-    holders: HashMap<JobKey, DropGuard>,
+    /// The jobs that hold leases, or take them now.
+    holders: HashMap<JobKey, LeaseHolder>,
     /// One task for each holding, and its follow-up; ends with the engine, without a release.
     tasks: JoinSet<LeaseStep>,
+}
+
+/// A job that holds leases.
+struct LeaseHolder {
+    nodes: BTreeSet<Certname>,
+    end: LeaseEnd,
 }
 
 /// A completed step of a holding.
@@ -63,9 +70,23 @@ impl JobLeases {
         before
     }
 
-    /// Releases the leases of a job that is over.
-    pub(crate) fn release(&mut self, job: JobKey) {
-        self.holders.remove(&job);
+    /// Those of these nodes that the job holds, or takes now.
+    pub(crate) fn held_of<'a>(
+        &self,
+        job: JobKey,
+        nodes: impl Iterator<Item = &'a Certname>,
+    ) -> Vec<&'a Certname> {
+        match self.holders.get(&job) {
+            Some(holder) => nodes.filter(|node| holder.nodes.contains(*node)).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Releases the leases of a job that is over, except for those of nodes in quarantine.
+    pub(crate) fn release(&mut self, job: JobKey, quarantined: BTreeSet<Certname>) {
+        if let Some(holder) = self.holders.remove(&job) {
+            holder.end.end(quarantined);
+        }
         if self.waiting.remove(&job).is_some() {
             self.forget(job);
         }
@@ -93,10 +114,12 @@ impl JobLeases {
         });
     }
 
-    fn start(&mut self, job: JobKey, holding: LeaseHolding) {
-        let ended = CancellationToken::new();
-        self.holders.insert(job, ended.clone().drop_guard());
-        let mut holding = holding.until(ended);
+    fn start(&mut self, job: JobKey, mut holding: LeaseHolding) {
+        let holder = LeaseHolder {
+            nodes: holding.nodes().iter().cloned().collect(),
+            end: holding.end(),
+        };
+        self.holders.insert(job, holder);
         self.tasks.spawn(async move {
             match holding.take().await {
                 Some(summary) => LeaseStep::Taken {

@@ -48,6 +48,7 @@ impl PuppetWork {
             },
             code: CatalogCode::Latest,
             has_barrier: command.barrier,
+            has_quarantine: command.quarantine,
             reports_reruns: false,
         })
     }

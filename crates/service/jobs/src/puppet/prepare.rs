@@ -57,9 +57,12 @@ impl JobPreparer {
         let ordered = order_nodes(spec, nodes, &sources, run.has_barrier).await?;
         let OrderedNodes {
             nodes,
-            order,
+            mut order,
             levels,
         } = ordered;
+        if let Some(order) = &mut order {
+            order.has_quarantine = run.has_quarantine;
+        }
         let rollout = match run.has_barrier {
             true => RolloutOptions {
                 batch: Some(batches_of(&levels)?),
@@ -225,13 +228,20 @@ fn splay_order(mut nodes: Vec<Certname>) -> Vec<Certname> {
     nodes
 }
 
-/// Refuses a barrier that would have no levels, or would replace batches, and a splay of an application's nodes.
+/// Refuses a barrier that would have no levels, or would replace batches, a quarantine without an order, and a splay of an
+/// application's nodes.
 fn check_order(spec: &JobSpec, run: &PuppetWork) -> Result<(), RunJobError> {
     let rollout = &spec.limits.rollout;
     let is_of_application = matches!(spec.scope, NodeScope::Application(_));
     let what = match &run.environment {
         _ if rollout.splay.is_some() && is_of_application => {
             "splay: contradicts application, whose nodes run in order; leave it out"
+        }
+        _ if run.has_quarantine && rollout.splay.is_some() => {
+            "quarantine: contradicts splay; set one of them"
+        }
+        None if run.has_quarantine => {
+            "quarantine: needs an environment, whose applications order the nodes"
         }
         _ if !run.has_barrier => return Ok(()),
         _ if rollout.batch.is_some() => "barrier: contradicts batch; set one of them",
@@ -297,6 +307,7 @@ fn shown_options(spec: &JobSpec, run: &PuppetWork, nodes: &[Certname]) -> Value 
         "skip_tags": flags.skip_tags,
         "code": code,
         "code_id": code_id,
+        "quarantine": run.has_quarantine,
         "concurrency": limits.concurrency,
         "timeout": limits.timeout.map(|timeout| timeout.as_secs()),
         "description": spec.description,

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use jobs::{JobSpec, JobsConfig, LeaseTimes};
+use jobs::{JobSpec, JobWork, JobsConfig, LeaseTimes, RunJobError};
 use pcp::Certname;
 use serde_json::{Value, json};
 use store::{EventRow, JobNumber};
 
 use crate::deploys::deploy;
-use crate::run_orders::{Applications, config, instance, lamp, node_name};
+use crate::run_orders::{Applications, config, failing, instance, lamp, node_name};
 use crate::sim::Manner;
 use crate::world::{World, patient, quick};
 
@@ -328,4 +328,81 @@ async fn an_agent_that_does_not_answer_delays_the_job_for_a_bounded_time() {
     let events = world.event(job, "leases_taken").await;
     assert_eq!(details(of_kind(&events, "leases_taken")[0])["held"], 3);
     world.jobs().stop(job, true).await.unwrap();
+}
+
+/// The database fails: neither it nor the nodes that depend on it run by themselves afterwards.
+#[tokio::test]
+async fn nodes_without_success_stay_held_if_the_job_says_so() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    let broken = Manner {
+        leases: true,
+        ..failing()
+    };
+    world.sim.add(&node_name(1), broken);
+    let quarantining = || {
+        let mut spec = on(&[0, 1, 2, 3, 5]);
+        let JobWork::Puppet(work) = &mut spec.work else {
+            panic!("{:?}", spec.work)
+        };
+        work.has_quarantine = true;
+        spec
+    };
+    let job = world.run(quarantining()).await;
+    let events = world.over(job).await;
+    let told = details(of_kind(&events, "nodes_quarantined")[0]);
+    let expected = [1, 2].map(|it| node_name(it).to_string());
+    assert_eq!(told["nodes"], json!(expected));
+    let two = |world: &World| {
+        let held = |it: &usize| world.sim.quarantine(&node_name(*it)).is_some();
+        let free = |it: &usize| world.sim.lease(&node_name(*it)).is_none();
+        [1, 2].iter().all(held) && [0, 3].iter().all(free)
+    };
+    world.until("two nodes are in quarantine", two).await;
+    // A later job takes them over, and its success ends it.
+    world.sim.add(&node_name(1), leasing());
+    let again = world.run(quarantining()).await;
+    let events = finished(&world, again).await;
+    assert!(of_kind(&events, "nodes_quarantined").is_empty());
+    released(&world).await;
+    let mut unordered = quarantining();
+    let JobWork::Puppet(work) = &mut unordered.work else {
+        panic!("{:?}", unordered.work)
+    };
+    work.environment = None;
+    let Err(RunJobError::Limit(message)) = world.jobs().run(unordered).await else {
+        panic!("it was made");
+    };
+    assert!(
+        message.starts_with("quarantine: needs an environment"),
+        "{message}"
+    );
+}
+
+/// The quarantine is that of before the crash, although the run was over then.
+#[tokio::test]
+async fn a_quarantine_survives_a_crash_of_the_server() {
+    let mut world = World::with(config(applications(), quick())).await;
+    world.agents(9, &leasing());
+    let broken = Manner {
+        leases: true,
+        ..failing()
+    };
+    world.sim.add(&node_name(1), broken);
+    world.sim.change(&node_name(0), |manner| manner.held = true);
+    let mut spec = on(&LAMP);
+    let JobWork::Puppet(work) = &mut spec.work else {
+        panic!("{:?}", spec.work)
+    };
+    work.has_quarantine = true;
+    let job = world.run(spec).await;
+    world.until_state(job, 1, "failed").await;
+    world.until_state(job, 1, "skipped").await;
+    world.kill().await;
+    world.start().await;
+    world.sim.let_go();
+    let events = world.over(job).await;
+    let told = details(of_kind(&events, "nodes_quarantined")[0]);
+    let expected = [1, 2].map(|it| node_name(it).to_string());
+    assert_eq!(told["nodes"], json!(expected));
 }

@@ -114,6 +114,8 @@ struct Agent {
     busy: u32,
     /// The lease that it holds.
     lease: Option<Uuid>,
+    /// The same, if it lasts until it is released.
+    quarantine: Option<Uuid>,
 }
 
 #[derive(Clone)]
@@ -197,6 +199,7 @@ impl Sim {
             namesake: (Uuid::new_v4(), HashMap::new()),
             busy: 0,
             lease: None,
+            quarantine: None,
         };
         lock(&self.inner.agents).insert(certname.clone(), agent);
         if lock(&self.inner.port).is_some() {
@@ -316,6 +319,11 @@ impl Sim {
     /// The lease that an agent holds.
     pub(crate) fn lease(&self, certname: &Certname) -> Option<Uuid> {
         self.inner.with(certname, |agent| agent.lease)
+    }
+
+    /// The lease that an agent holds until it is released.
+    pub(crate) fn quarantine(&self, certname: &Certname) -> Option<Uuid> {
+        self.inner.with(certname, |agent| agent.quarantine)
     }
 
     pub(crate) fn most_running(&self) -> usize {
@@ -688,14 +696,14 @@ impl Inner {
         manner: &Manner,
         request: &PxpRequest,
     ) -> Box<RawValue> {
-        let lease = match request.action.as_str() {
+        let (lease, lasting) = match request.action.as_str() {
             action::HOLD_LEASE_ACTION => {
                 let params: action::HoldLeaseParams = action::decode(&request.params).unwrap();
-                params.lease
+                (params.lease, params.ttl_s.is_none().then_some(params.lease))
             }
             _ => {
                 let params: action::ReleaseLeaseParams = action::decode(&request.params).unwrap();
-                params.lease
+                (params.lease, None)
             }
         };
         let asked = (certname.clone(), request.action.clone(), lease);
@@ -708,8 +716,12 @@ impl Inner {
             Some(_) => HoldLeaseState::Refused,
             None if manner.runs_puppet => HoldLeaseState::Waiting,
             None => {
-                let before = self.with(certname, |agent| agent.lease.replace(lease));
-                assert!(before.is_none_or(|it| it == lease), "two leases at a time");
+                let (before, quarantine) = self.with(certname, |agent| {
+                    let quarantine = std::mem::replace(&mut agent.quarantine, lasting);
+                    (agent.lease.replace(lease), quarantine)
+                });
+                let is_free = before.is_none_or(|it| it == lease || quarantine == Some(it));
+                assert!(is_free, "two leases at a time");
                 HoldLeaseState::Held
             }
         };

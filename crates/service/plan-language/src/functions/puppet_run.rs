@@ -54,10 +54,11 @@ const ACTION: &str = "puppet";
 const UNTIL_CONVERGED: &str = "until_converged";
 
 /// The options that are passed to Puppet, beside the common ones, which begin with `_`.
-const PUPPET_OPTIONS: [&str; 16] = [
+const PUPPET_OPTIONS: [&str; 17] = [
     "environment",
     "enforce_environment",
     "barrier",
+    "quarantine",
     "no_noop",
     "debug",
     "trace",

@@ -57,6 +57,8 @@ pub const EVENTS: usize = 5_000;
 /// that is gone; proxies commonly time out after 60 s.
 pub const STREAM_KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// Maximum number of nodes whose leases one request asks for or releases: each agent is asked, as for a ping.
+pub const LEASE_NODES: usize = PING_NODES;
 /// Maximum number of nodes in one ping.
 pub const PING_NODES: usize = 10_000;
 

@@ -31,6 +31,7 @@ mod inventory;
 mod job_specs;
 mod jobs;
 mod large_reply;
+mod leases;
 mod metrics;
 mod mount;
 mod near_names;
@@ -101,6 +102,8 @@ pub fn router(state: ApiState) -> Router {
         .mount(&routes::COMMAND_CONVERGE, converge::run)
         .mount(&routes::COMMAND_STOP, stop::stop)
         .mount(&routes::COMMAND_PING, ping::ping)
+        .mount(&routes::COMMAND_RELEASE_LEASES, leases::release)
+        .mount(&routes::LEASES, leases::list)
         .mount(&routes::COMMAND_PLAN_RUN, plans::run::run)
         .mount(
             &routes::COMMAND_ENVIRONMENT_PLAN_RUN,

@@ -196,7 +196,7 @@ pub(crate) fn nodes_quarantined(nodes: &[&Certname], at_ms: i64) -> NewEvent {
     };
     let text = format!(
         "{} in quarantine, where Puppet does not run by itself: {named}{more}. A later ordered run that succeeds ends it, \
-         or `tutti lease release`",
+         or `tutti node release`",
         format_node_count(names.len())
     );
     job_event("nodes_quarantined", at_ms, &json!({"nodes": names}), text)

@@ -13,6 +13,7 @@ use environments::{BlobStore, CodeReader, EnvironmentName};
 use fabric::{EngineInbox, Fabric};
 use pcp::Certname;
 use pki::seal::SealKey;
+use pxp::action::ShownLease;
 use store::{JobNumber, Store, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinError;
@@ -26,6 +27,7 @@ use crate::config::JobsConfig;
 use crate::defaults::{CLOCK_JITTER_MS, COMMANDS, LIVE_REPORTS, SCOPE_NODES};
 use crate::engine::{EngineCommand, EngineServices, JobEngine, PreparedJob};
 use crate::in_flight::PollSettings;
+use crate::leases::{self, LeaseServices, NodeAnswer};
 use crate::metrics::JobMetrics;
 use crate::node_environments::find_outside_environment;
 use crate::node_params_budget::NodeParamsBudget;
@@ -391,6 +393,29 @@ impl Jobs {
         } = &*self.shared;
         let nodes = &nodes[..nodes.len().min(SCOPE_NODES)];
         ping::ping_all(asks, fabric, &*config.clock, nodes, config.ping_timeout).await
+    }
+
+    /// The leases of nodes as their agents say, in the order asked; `None` for a node without one.
+    pub async fn leases(&self, nodes: &[Certname]) -> Vec<NodeAnswer<Option<ShownLease>>> {
+        let nodes = &nodes[..nodes.len().min(SCOPE_NODES)];
+        leases::show_all(&self.lease_services(), nodes).await
+    }
+
+    /// Lets nodes run Puppet by themselves again; `false` for a node that had no lease. A job that has the lease goes on
+    /// without it.
+    pub async fn release_leases(&self, nodes: &[Certname]) -> Vec<NodeAnswer<bool>> {
+        let nodes = &nodes[..nodes.len().min(SCOPE_NODES)];
+        leases::release_all(&self.lease_services(), nodes).await
+    }
+
+    fn lease_services(&self) -> LeaseServices {
+        let shared = &self.shared;
+        LeaseServices {
+            fabric: shared.fabric.clone(),
+            requests: Arc::clone(&shared.blocking_requests),
+            returning: Arc::clone(&shared.returning),
+            times: shared.config.leases,
+        }
     }
 
     /// Sends a blocking request to a node and waits for its results. Only for actions that change

@@ -73,6 +73,7 @@ pub use fleet::FleetResolver;
 pub use follow::FollowError;
 pub use handle::{EngineLost, Jobs, JobsStartError, StopError};
 pub use kind::DEPLOY;
+pub use leases::NodeAnswer;
 pub use live::{LiveEvent, LiveSubscription};
 pub use metrics::JobMetrics;
 pub use native::{FileContent, NativeAction, TreeItem};
@@ -82,6 +83,7 @@ pub use over_ssh::OverSsh;
 pub use ping::PingResult;
 pub use plan_jobs::{PlanEnd, PlanJobError, PlanJobs, PlanStart};
 pub use puppet::{CatalogCode, PuppetFlagError, PuppetFlags};
+pub use pxp::action::ShownLease;
 pub use refusal::RunJobError;
 pub use resolve::{
     EmptyResolver, NodeEnvironment, NodeResolveError, NodeResolver, PuppetReportSummary, PuppetRun,

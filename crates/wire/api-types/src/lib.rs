@@ -30,6 +30,7 @@ pub mod file_sync;
 pub mod inventory;
 pub mod jobs;
 pub mod kinds;
+mod leases;
 mod limits;
 pub mod node_catalogs;
 mod node_purge;
@@ -103,6 +104,10 @@ pub use inventory::{
     InventoryItem, InventoryList, InventoryQuery, NodeAbsence, NodeSelection, NodeSelectionQuery,
 };
 pub use jobs::{EnvironmentRef, Job, JobList, JobRollout, JobStatus, JobsOrder, JobsQuery, Owner};
+pub use leases::{
+    LeaseDetails, LeaseItem, LeaseList, LeaseQuery, ReleaseLeasesCommand, ReleaseLeasesReply,
+    ReleasedLease,
+};
 pub use node_catalogs::{
     CatalogCompilationItem, CatalogHistory, CompileCauseItem, KeptCatalogItem, NodeCatalogDocument,
 };

@@ -75,6 +75,7 @@ impl Agents {
             facts: false,
             extended_requests: false,
             file_servers: false,
+            leases: false,
             spool_id: None,
         };
         self.port().add_node(certname, Some(Arc::new(capabilities)));

@@ -59,6 +59,11 @@ async fn who_is_revoked_while_his_body_comes_does_nothing() {
         (TASK, task(&nodes)),
         ("/orchestrator/v1/inventory", json!({"nodes": nodes})),
         ("/orchestrator/v1/command/ping", json!({"nodes": nodes})),
+        (
+            "/orchestrator/v1/command/release_leases",
+            json!({"nodes": nodes}),
+        ),
+        ("/orchestrator/v1/leases", json!({"nodes": nodes})),
         ("/classifier-api/v2/classified/nodes/a", json!({"fact": {}})),
     ] {
         let token = token(&world).await;
@@ -140,6 +145,11 @@ async fn commands_that_name_little_take_little() {
     for (path, limit) in [
         ("command/stop", api_types::defaults::BODY_BYTES),
         ("command/ping", api_types::defaults::NODES_BODY_BYTES),
+        (
+            "command/release_leases",
+            api_types::defaults::NODES_BODY_BYTES,
+        ),
+        ("leases", api_types::defaults::NODES_BODY_BYTES),
         ("command/deploy", api_types::defaults::NODES_BODY_BYTES),
         ("command/converge", api_types::defaults::NODES_BODY_BYTES),
     ] {

@@ -81,7 +81,11 @@ fn sample(route: &Route) -> (&'static str, String) {
         "command_plan_answer" => {
             json!({"plan_job": "<asking_plan>", "step": "1", "answer": "yes"})
         }
-        "command_ping" | "inventory_query" | "selected_nodes" => json!({"nodes": ["a"]}),
+        "command_ping"
+        | "command_release_leases"
+        | "leases"
+        | "inventory_query"
+        | "selected_nodes" => json!({"nodes": ["a"]}),
         "run_order" => json!({"scope": {"nodes": ["a"]}}),
         "auth_token" => json!({"login": "admin", "password": "<password>"}),
         "tokens_revoke" => json!({"revoke_tokens": ["<spare>"]}),
@@ -99,6 +103,8 @@ fn sample(route: &Route) -> (&'static str, String) {
         "command_converge" => "/orchestrator/v1/command/converge",
         "command_stop" => "/orchestrator/v1/command/stop",
         "command_ping" => "/orchestrator/v1/command/ping",
+        "command_release_leases" => "/orchestrator/v1/command/release_leases",
+        "leases" => "/orchestrator/v1/leases",
         "command_plan_start" => "/orchestrator/v1/command/plan_start",
         "command_plan_task" => "/orchestrator/v1/command/plan_task",
         "command_plan_finish" => "/orchestrator/v1/command/plan_finish",

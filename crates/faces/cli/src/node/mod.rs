@@ -1,5 +1,6 @@
 //! `tutti node …`. Main type: [`NodeVerb`].
 
+mod leases;
 mod list;
 mod ping;
 mod purge;
@@ -26,6 +27,17 @@ pub enum NodeVerb {
         after_long_help = "Examples:\n  tutti node ping --nodes web1.example.com\n  tutti node ping --all"
     )]
     Ping(ping::Options),
+    /// Show which nodes a job keeps from running Puppet by themselves, and which are in quarantine
+    #[command(
+        after_long_help = "Examples:\n  tutti node leases --nodes web1.example.com\n  tutti node leases --all"
+    )]
+    Leases(leases::LeaseOptions),
+    /// Let nodes run Puppet by themselves again: end their quarantine, or the lease of a job
+    #[command(after_long_help = "Example:
+  tutti node release --nodes web1.example.com
+
+A job that has the lease goes on without it. A run that an administrator disabled on the node stays disabled.")]
+    Release(leases::ReleaseOptions),
     /// Remove nodes that are gone: revoke and delete the certificate, delete facts, reports, catalogs and
     /// exported resources, and deactivate the node in PuppetDB
     #[command(after_long_help = "Examples:
@@ -43,6 +55,8 @@ pub(crate) async fn run(verb: NodeVerb, client: &ApiClient) -> VerbResult {
         NodeVerb::List(shown) => list::run(shown.format, client).await,
         NodeVerb::Show(options) => show::run(&options, client).await,
         NodeVerb::Ping(options) => ping::run(&options, client).await,
+        NodeVerb::Leases(options) => leases::list(&options, client).await,
+        NodeVerb::Release(options) => leases::release(&options, client).await,
         NodeVerb::Purge(options) => purge::run(&options, client).await,
     }
 }

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::node_lease::{LeaseSummary, NodeLease};
+use super::node_lease::{LeaseSummary, NO_LEASES, NodeLease};
 use crate::blocking_requests::{BlockingRequests, NodeRequestError};
 use crate::config::LeaseTimes;
 use crate::defaults::{LEASE_POLL_MAX, LEASE_POLL_MIN, LEASE_REQUESTS};
@@ -65,7 +65,7 @@ impl LeaseHolding {
         let params = HoldLeaseParams {
             lease,
             job: job.to_string(),
-            reason: format!("job {job} runs Puppet on several nodes in order"),
+            reason: "it runs Puppet on several nodes in order".to_owned(),
             ttl_s: Some(u32::try_from(services.times.ttl.as_secs()).unwrap_or(u32::MAX)),
         };
         let leases = nodes.iter().map(|node| (node.clone(), NodeLease::Absent));
@@ -157,12 +157,14 @@ impl LeaseHolding {
     /// Asks the connected nodes once to release the lease, or to keep it in quarantine; the lease of any other one ends by
     /// itself.
     async fn release(&self) {
-        let release = action::encode(&ReleaseLeaseParams { lease: self.lease });
+        let release = action::encode(&ReleaseLeaseParams {
+            lease: Some(self.lease),
+        });
         let job = self.job;
         let keep = action::encode(&HoldLeaseParams {
             lease: self.lease,
             job: job.to_string(),
-            reason: format!("the run of job {job} did not succeed here"),
+            reason: "its run did not succeed here".to_owned(),
             ttl_s: None,
         });
         let quarantined = self.end.quarantined.get();
@@ -237,6 +239,19 @@ impl LeaseServices {
         let presence = self.fabric.presence(node)?;
         let capabilities = presence.capabilities.as_ref();
         Some(capabilities.is_some_and(|it| it.leases))
+    }
+
+    /// Asks a node's agent, if it knows leases.
+    pub(super) async fn request(
+        &self,
+        node: &Certname,
+        action: &str,
+        params: Box<RawValue>,
+    ) -> Result<Box<RawValue>, NodeRequestError> {
+        match self.knows_leases(node) {
+            Some(false) => Err(NodeRequestError::Refused(NO_LEASES.to_owned())),
+            None | Some(true) => self.send(node, action, params).await,
+        }
     }
 
     async fn send(

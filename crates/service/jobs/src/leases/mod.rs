@@ -6,6 +6,7 @@
 mod holding;
 mod node_lease;
 mod queue;
+mod requests;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,6 +17,8 @@ use self::holding::LeaseEnd;
 pub(crate) use self::holding::{LeaseHolding, LeaseServices};
 pub(crate) use self::node_lease::LeaseSummary;
 use self::queue::LeaseQueue;
+pub use self::requests::NodeAnswer;
+pub(crate) use self::requests::{release_all, show_all};
 use crate::keys::JobKey;
 
 /// The leases of all jobs.

@@ -6,6 +6,9 @@ use pxp::action::{HoldLeaseResult, HoldLeaseState};
 use crate::blocking_requests::NodeRequestError;
 use crate::verdict::clip;
 
+/// Reason of a node whose agent is a pxp-agent, or an older one.
+pub(super) const NO_LEASES: &str = "its agent knows no leases";
+
 /// How far a node is with its lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NodeLease {
@@ -56,7 +59,7 @@ impl NodeLease {
             Self::Held => None,
             Self::Waiting => Some("a run of Puppet in progress did not end in time".to_owned()),
             Self::Refused(reason) => Some(reason.clone()),
-            Self::Unsupported => Some("its agent knows no leases".to_owned()),
+            Self::Unsupported => Some(NO_LEASES.to_owned()),
             Self::Absent => Some("it is not connected".to_owned()),
         }
     }

@@ -71,6 +71,9 @@ impl JobPreparer {
             false => spec.limits.rollout.clone(),
         };
         add_rollout_options(&mut options, &rollout);
+        if run.has_quarantine {
+            options["quarantine"] = Value::Bool(true);
+        }
         let flags = match order.is_some() || run.reports_reruns {
             true => Cow::Owned(flags.without_earlier_catalog()?),
             false => flags,
@@ -307,7 +310,6 @@ fn shown_options(spec: &JobSpec, run: &PuppetWork, nodes: &[Certname]) -> Value 
         "skip_tags": flags.skip_tags,
         "code": code,
         "code_id": code_id,
-        "quarantine": run.has_quarantine,
         "concurrency": limits.concurrency,
         "timeout": limits.timeout.map(|timeout| timeout.as_secs()),
         "description": spec.description,

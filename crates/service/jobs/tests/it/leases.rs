@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use jobs::{JobSpec, JobWork, JobsConfig, LeaseTimes, RunJobError};
+use jobs::{JobSpec, JobWork, JobsConfig, LeaseTimes, NodeAnswer, RunJobError, ShownLease};
 use pcp::Certname;
+use pxp::action::HoldLeaseState;
 use serde_json::{Value, json};
 use store::{EventRow, JobNumber};
 
@@ -359,6 +360,25 @@ async fn nodes_without_success_stay_held_if_the_job_says_so() {
         [1, 2].iter().all(held) && [0, 3].iter().all(free)
     };
     world.until("two nodes are in quarantine", two).await;
+    let nodes = [1, 3, 8].map(node_name);
+    world.sim.add(
+        &nodes[2],
+        Manner {
+            stock: true,
+            ..Manner::default()
+        },
+    );
+    let shown = world.jobs().leases(&nodes).await;
+    let ends = |shown: &NodeAnswer<Option<ShownLease>>| {
+        let lease = shown.result.as_ref().ok()?.as_ref()?;
+        Some((lease.held.state, lease.ends_in_s))
+    };
+    assert_eq!(ends(&shown[0]), Some((HoldLeaseState::Held, None)));
+    assert_eq!(shown[1].result, Ok(None));
+    assert!(shown[2].result.is_err(), "a pxp-agent knows none");
+    let ended = world.jobs().release_leases(&nodes).await;
+    let ended: Vec<_> = ended.into_iter().map(|it| it.result.ok()).collect();
+    assert_eq!(ended, [Some(true), Some(false), None]);
     // A later job takes them over, and its success ends it.
     world.sim.add(&node_name(1), leasing());
     let again = world.run(quarantining()).await;

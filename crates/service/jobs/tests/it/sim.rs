@@ -701,15 +701,20 @@ impl Inner {
                 let params: action::HoldLeaseParams = action::decode(&request.params).unwrap();
                 (params.lease, params.ttl_s.is_none().then_some(params.lease))
             }
+            action::SHOW_LEASE_ACTION => return self.shown_lease(certname),
             _ => {
                 let params: action::ReleaseLeaseParams = action::decode(&request.params).unwrap();
-                (params.lease, None)
+                let held = self.with(certname, |agent| agent.lease);
+                (params.lease.or(held).unwrap_or_default(), None)
             }
         };
         let asked = (certname.clone(), request.action.clone(), lease);
         lock(&self.leases_asked).push(asked);
         if request.action == action::RELEASE_LEASE_ACTION {
-            let had = self.with(certname, |agent| agent.lease.take_if(|it| *it == lease));
+            let had = self.with(certname, |agent| {
+                agent.quarantine.take_if(|it| *it == lease);
+                agent.lease.take_if(|it| *it == lease)
+            });
             return action::encode(&json!({"released": had.is_some()}));
         }
         let state = match manner.refuses_leases {
@@ -730,6 +735,23 @@ impl Inner {
             run_pid: None,
             message: manner.refuses_leases.map(str::to_owned),
         })
+    }
+
+    fn shown_lease(&self, certname: &Certname) -> Box<RawValue> {
+        let (lease, quarantine) = self.with(certname, |agent| (agent.lease, agent.quarantine));
+        let held = HoldLeaseResult {
+            state: HoldLeaseState::Held,
+            run_pid: None,
+            message: None,
+        };
+        let lease = lease.map(|lease| action::ShownLease {
+            lease,
+            job: "1".to_owned(),
+            reason: "the test".to_owned(),
+            ends_in_s: quarantine.is_none().then_some(60),
+            held,
+        });
+        action::encode(&action::ShowLeaseResult { lease })
     }
 
     fn status(&self, certname: &Certname, manner: &Manner, id: TransactionId) -> StatusResult {

@@ -6,9 +6,10 @@ use crate::route::{Policy, Route};
 use crate::routes::permissions::{RUN_PUPPET, RUN_TASK, VIEW, VIEW_NODE_DATA};
 use crate::{
     ActionCommand, ConvergeCommand, DeployCommand, Events, InventoryItem, InventoryList,
-    InventoryQuery, Job, JobCreated, JobList, JobNodes, NodeSelection, NodeSelectionQuery,
-    PingCommand, PingReply, PlanName, Report, Root, ServiceStatus, StopCommand, StopReply,
-    TaskCommand, TaskDetail, TaskList, TaskPermitted,
+    InventoryQuery, Job, JobCreated, JobList, JobNodes, LeaseList, LeaseQuery, NodeSelection,
+    NodeSelectionQuery, PingCommand, PingReply, PlanName, ReleaseLeasesCommand, ReleaseLeasesReply,
+    Report, Root, ServiceStatus, StopCommand, StopReply, TaskCommand, TaskDetail, TaskList,
+    TaskPermitted,
 };
 
 super::group! {
@@ -39,6 +40,14 @@ super::group! {
     COMMAND_PING = Route::new(Post, "/orchestrator/v1/command/ping", "command_ping", VIEW,
         "Ask agents for a sign of life").request::<PingCommand>().reply::<PingReply>(200)
         .max_body_bytes(NODES_BODY_BYTES).asks_only();
+    COMMAND_RELEASE_LEASES = Route::new(Post, "/orchestrator/v1/command/release_leases",
+        "command_release_leases", RUN_PUPPET, "Let nodes run Puppet by themselves again")
+        .request::<ReleaseLeasesCommand>().reply::<ReleaseLeasesReply>(200)
+        .max_body_bytes(NODES_BODY_BYTES);
+    LEASES = Route::new(Post, "/orchestrator/v1/leases", "leases", VIEW,
+        "The jobs that keep nodes from running Puppet by themselves")
+        .request::<LeaseQuery>().reply::<LeaseList>(200).max_body_bytes(NODES_BODY_BYTES)
+        .asks_only();
     JOBS = Route::new(Get, "/orchestrator/v1/jobs", "jobs", VIEW, "The jobs")
         .reply::<JobList>(200)
         .query(&["limit", "offset", "order_by", "order", "type", "task", "owner", "state", "node",

@@ -1,5 +1,5 @@
-//! `tutti` / `hold_lease` and `release_lease`, extensions of Tutti: while a job holds the lease of a node, only the runs
-//! of Puppet that name the lease start there. [`HoldLeaseParams`], [`HoldLeaseResult`].
+//! `tutti` / `hold_lease`, `release_lease` and `show_lease`, extensions of Tutti: while a job holds the lease of a node, only the runs
+//! of Puppet that name the lease start there. [`HoldLeaseParams`], [`HoldLeaseResult`], [`ShowLeaseResult`].
 //!
 //! Invariant: a lease ends by itself when it is not renewed; a node never waits for an orchestrator that is gone.
 
@@ -12,6 +12,9 @@ pub const HOLD_LEASE_ACTION: &str = "hold_lease";
 /// Action of the module `tutti` with [`ReleaseLeaseParams`]; the result is `{"released": bool}`, false if the node has no
 /// such lease. A lease that was released cannot be held again.
 pub const RELEASE_LEASE_ACTION: &str = "release_lease";
+
+/// Action of the module `tutti` with [`ShowLeaseParams`]; its result is a [`ShowLeaseResult`].
+pub const SHOW_LEASE_ACTION: &str = "show_lease";
 
 /// The begin of the element of [`PuppetParams::env`](super::PuppetParams::env) that names the lease of a run. Agents that
 /// do not know it ignore it.
@@ -58,12 +61,53 @@ pub enum HoldLeaseState {
     Refused,
 }
 
+impl HoldLeaseState {
+    /// The name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Waiting => "waiting",
+            Self::Refused => "refused",
+        }
+    }
+}
+
 /// Parameters of `release_lease`. Closed, as those of `hold_lease`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReleaseLeaseParams {
-    /// The lease to end.
+    /// The lease to end; `None`: whichever the node has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Uuid>,
+}
+
+/// Parameters of `show_lease`. Closed, as those of `hold_lease`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShowLeaseParams {}
+
+/// The lease of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShowLeaseResult {
+    /// `None` if the node has no lease.
+    pub lease: Option<ShownLease>,
+}
+
+/// The lease that a node has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownLease {
+    /// The lease.
     pub lease: Uuid,
+    /// Number of the orchestrator's job.
+    pub job: String,
+    /// The reason for people, in one line.
+    pub reason: String,
+    /// Seconds after which the lease ends unless it is renewed; `None`: it lasts until it is released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_in_s: Option<u64>,
+    /// How far the node is with it.
+    #[serde(flatten)]
+    pub held: HoldLeaseResult,
 }
 
 /// The element of [`PuppetParams::env`](super::PuppetParams::env) for a run that has a lease.

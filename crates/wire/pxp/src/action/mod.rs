@@ -18,7 +18,8 @@ pub use code_id::{CodeId, CodeIdError};
 pub use file::{FilePath, FilePathError, FileSpec, FileUri, Sha256, Sha256Error};
 pub use lease::{
     HOLD_LEASE_ACTION, HoldLeaseParams, HoldLeaseResult, HoldLeaseState, RELEASE_LEASE_ACTION,
-    ReleaseLeaseParams, lease_variable,
+    ReleaseLeaseParams, SHOW_LEASE_ACTION, ShowLeaseParams, ShowLeaseResult, ShownLease,
+    lease_variable,
 };
 pub use params::{
     CancelParams, CollectParams, CollectedFileItem, CollectedFiles, CommandParams, EchoParams,

@@ -147,6 +147,13 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             "/command/ping",
             json!({"nodes": ["nobody"]}),
         ),
+        ("leases", "POST", "/leases", json!({"nodes": ["nobody"]})),
+        (
+            "command_release_leases",
+            "POST",
+            "/command/release_leases",
+            json!({"nodes": ["nobody"]}),
+        ),
         ("jobs", "GET", "/jobs?limit=2&order_by=name", none.clone()),
         ("job", "GET", "/jobs/1", none.clone()),
         ("job_nodes", "GET", "/jobs/1/nodes", none.clone()),

@@ -27,10 +27,14 @@ module PuppetX
         interval = @attributes.ping_interval
         limit = Deadline.new(timeout)
         attempts = 0
+        cause = nil
         loop do
           attempts += 1
-          cause = failure_of(timeout, limit, &attempt)
-          return report_success(attempts) unless cause
+          failure = failure_of(timeout, limit, &attempt)
+          return report_success(attempts) unless failure
+
+          # The end of the whole time tells less than the cause of an earlier attempt.
+          cause = failure.message unless cause && limit.passed? && failure.is_a?(TimeoutFailure)
           return explain(place, cause, timeout, attempts) if @is_noop || limit.left <= interval
 
           @log.info("#{place} is not available yet (#{cause}); waiting for up to #{seconds(timeout)}") if attempts == 1
@@ -44,7 +48,7 @@ module PuppetX
         yield Deadline.new([ATTEMPT_S, timeout / ATTEMPT_PART].max, limit)
         nil
       rescue Failure => e
-        e.message
+        e
       end
 
       def report_success(attempts)

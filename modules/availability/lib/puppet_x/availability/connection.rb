@@ -53,7 +53,7 @@ module PuppetX
           Thread.current.report_on_exception = false
           Addrinfo.getaddrinfo(host, port, nil, :STREAM)
         end
-        raise Failure, "timeout while resolving the name #{host}" unless resolver.join(deadline.left)
+        raise TimeoutFailure, "timeout while resolving the name #{host}" unless resolver.join(deadline.left)
 
         resolver.value
       rescue SocketError => e
@@ -147,7 +147,7 @@ module PuppetX
           @bytes_read += bytes.bytesize
           @buffer << bytes
         end
-        raise Failure, 'timeout while waiting for an answer' if @deadline.passed?
+        raise TimeoutFailure, 'timeout while waiting for an answer' if @deadline.passed?
       end
 
       def handshake
@@ -157,7 +157,7 @@ module PuppetX
           when :wait_writable then await(:write, 'beginning TLS')
           else return
           end
-          raise Failure, 'timeout while beginning TLS' if @deadline.passed?
+          raise TimeoutFailure, 'timeout while beginning TLS' if @deadline.passed?
         end
       end
 

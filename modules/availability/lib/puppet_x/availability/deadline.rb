@@ -30,7 +30,7 @@ module PuppetX
       # Waits until `io` can be read or written.
       def await(io, direction, action)
         ready = direction == :read ? [[io], nil] : [nil, [io]]
-        raise Failure, "timeout while #{action}" unless IO.select(*ready, nil, left)
+        raise TimeoutFailure, "timeout while #{action}" unless IO.select(*ready, nil, left)
       end
     end
   end

@@ -5,6 +5,9 @@ module PuppetX
     # A reason for which a service is not available. Its message is a cause without the place.
     class Failure < StandardError; end
 
+    # The deadline has passed.
+    class TimeoutFailure < Failure; end
+
     # An attribute that no attempt can succeed with.
     class InvalidAttribute < StandardError; end
 

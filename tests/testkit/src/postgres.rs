@@ -12,7 +12,7 @@ mod place;
 use std::ffi::OsString;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
 use std::time::{Duration, Instant};
@@ -74,6 +74,9 @@ enum Stop {
 
 /// Longer than a healthy machine needs, so that a broken test ends with a message.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Exit status of `pg_isready` for a server that refuses sessions, such as one that starts.
+const REJECTS_CONNECTIONS: i32 = 1;
 
 /// The default port of clients.
 const USUAL_PORT: u16 = 5432;
@@ -376,6 +379,33 @@ impl Postgres {
         }
     }
 
+    /// Starts the server, which is not running, so that it never becomes ready: it accepts connections, and answers
+    /// that it is starting up.
+    pub fn resume_without_getting_ready(&self) -> Result<()> {
+        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        ensure!(process.is_none(), "the server is running");
+        let signal = self.data().join("standby.signal");
+        std::fs::write(&signal, "")?;
+        if let Some(Account { uid, gid, .. }) = self.account {
+            chown(&signal, Some(uid), Some(gid))?;
+        }
+        let settings = self.data().join("postgresql.auto.conf");
+        let usual = std::fs::read_to_string(&settings)?;
+        std::fs::write(&settings, format!("{usual}\nhot_standby = off\n"))?;
+        let started = self.spawn()?;
+        let deadline = Instant::now() + PATIENCE;
+        while self.readiness()?.code() != Some(REJECTS_CONNECTIONS) {
+            ensure!(
+                Instant::now() < deadline && is_alive(started.pid),
+                "PostgreSQL does not start: {}",
+                self.log()
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        *process = Some(started);
+        Ok(())
+    }
+
     fn spawn(&self) -> Result<Process> {
         let mut command = self.command("postgres", &["--pdeathsig", "QUIT"]);
         command
@@ -434,17 +464,20 @@ impl Postgres {
             if process.thread.is_finished() || !is_alive(process.pid) {
                 return Ok(false);
             }
-            let ready = Command::new(self.programs.join("pg_isready"))
-                .args(["-q", "-p", &self.port().to_string(), "-U", "tutti", "-h"])
-                .arg(self.directory.path())
-                .status()
-                .context("cannot run pg_isready")?;
-            if ready.success() {
+            if self.readiness()?.success() {
                 return Ok(true);
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(false)
+    }
+
+    fn readiness(&self) -> Result<ExitStatus> {
+        Command::new(self.programs.join("pg_isready"))
+            .args(["-q", "-p", &self.port().to_string(), "-U", "tutti", "-h"])
+            .arg(self.directory.path())
+            .status()
+            .context("cannot run pg_isready")
     }
 
     fn end(&self, stop: Stop) -> Result<()> {

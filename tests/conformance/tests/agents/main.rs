@@ -4,6 +4,7 @@
 mod again;
 mod again_ruby;
 mod applications;
+mod availability;
 mod convergence;
 mod direct;
 mod fleet;

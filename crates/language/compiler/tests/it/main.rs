@@ -2,6 +2,7 @@
 //! across nodes.
 #![cfg(test)]
 
+mod application_availability;
 mod application_graph;
 mod application_nodes;
 mod application_properties;

@@ -79,21 +79,29 @@ fn is_plan(path: &TreePath) -> bool {
     path.is_below(b"plans") || parts.nth(2) == Some(b"plans")
 }
 
+/// The first error of a manifest. A module does not know whether its environments have applications, so a manifest
+/// may be one of either kind; of two errors the later one is told, since it is of the kind that was meant.
 fn find_syntax_error(path: &TreePath, bytes: &[u8]) -> Option<String> {
     let (source, wrong) = SourceText::decode(Some(&path.to_string()), bytes);
     let source = Arc::new(source);
-    let options = SyntaxOptions {
-        tasks: is_plan(path),
-        ..SyntaxOptions::default()
+    let first_error = |applications: bool| {
+        let options = SyntaxOptions {
+            tasks: is_plan(path),
+            applications,
+            ..SyntaxOptions::default()
+        };
+        let parsed = syntax::parse(&source, options);
+        let mut mistakes = wrong.iter().chain(&parsed.diagnostics);
+        let first = mistakes.find(|one| one.is_error())?;
+        Some((first.span.start, first.message.clone()))
     };
-    let parsed = syntax::parse(&source, options);
-    let mut mistakes = wrong.iter().chain(&parsed.diagnostics);
-    let first = mistakes.find(|one| one.is_error())?;
-    let at = source.position(first.span.start);
-    Some(format!(
-        "{path}:{}:{}: {}",
-        at.line, at.column, first.message
-    ))
+    let plain = first_error(false)?;
+    let (start, message) = match is_plan(path) {
+        true => plain,
+        false => first_error(true)?.max(plain),
+    };
+    let at = source.position(start);
+    Some(format!("{path}:{}:{}: {message}", at.line, at.column))
 }
 
 impl fmt::Display for ManifestSyntaxErrors {
@@ -106,5 +114,39 @@ impl fmt::Display for ManifestSyntaxErrors {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(path: &str, text: &str) -> Option<String> {
+        find_syntax_error(&TreePath::new(path.as_bytes()).unwrap(), text.as_bytes())
+    }
+
+    #[test]
+    fn manifests_with_applications_and_those_that_use_their_words_as_names_are_accepted() {
+        let site = "site {\n  shop { 'eu': nodes => { Node['a'] => Web['eu'] } }\n}\n";
+        assert_eq!(error("manifests/site.pp", site), None);
+        let shop =
+            "application shop() { web { $name: export => Http[$name] } }\nWeb produces Http { }\n";
+        assert_eq!(error("manifests/init.pp", shop), None);
+        let names = "class site($application = 1) { $consumes = $application }\n";
+        assert_eq!(error("manifests/site.pp", names), None);
+    }
+
+    #[test]
+    fn an_error_behind_an_application_is_told_at_its_place() {
+        let text = "application shop() {\n  web { $name: port => }\n}\n";
+        let found = error("manifests/init.pp", text).unwrap();
+        assert!(found.starts_with("manifests/init.pp:2:24: "), "{found}");
+        let found = error("manifests/init.pp", "class x {\n  file {\n}\n").unwrap();
+        assert!(found.starts_with("manifests/init.pp:"), "{found}");
+    }
+
+    #[test]
+    fn plans_know_no_applications() {
+        assert!(error("plans/init.pp", "site { }\n").is_some());
     }
 }

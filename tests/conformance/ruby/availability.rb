@@ -394,6 +394,12 @@ check('SCRAM is that of RFC 7677') do
   scram.define_singleton_method(:first_bare) { 'n=user,r=rOprNGfwEbeRWgbNEkqO' }
   equal 'c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,' \
         'p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=', scram.answer(first)
+  begin
+    scram.verify('v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G8=')
+    raise 'a wrong signature was accepted'
+  rescue Failure
+    equal false, scram.verified?
+  end
   scram.verify('v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=')
   equal true, scram.verified?
 end

@@ -13,6 +13,7 @@
 )]
 
 mod again;
+mod lease;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -32,6 +33,7 @@ use pcp::{Certname, CertnameError};
 use pki::KeyType;
 
 use crate::again::AgainArguments;
+use crate::lease::LeaseArguments;
 
 /// Agent of Tutti: runs tasks, commands and Puppet on this node
 #[derive(Debug, Parser)]
@@ -49,6 +51,8 @@ enum AgentCommand {
     Bootstrap(BootstrapArguments),
     /// List or cancel reruns of Puppet that the module `common` has requested
     Again(AgainArguments),
+    /// Show or end the lease with which a job keeps other runs of Puppet from starting on this node
+    Lease(LeaseArguments),
     /// Check this node's installation and suggest remedies; exit code 3 if there is a problem
     Doctor(DoctorArguments),
 }
@@ -109,6 +113,7 @@ fn main() -> ExitCode {
     let done = match command_line.command {
         Some(AgentCommand::Bootstrap(arguments)) => service::block_on(bootstrap(arguments)),
         Some(AgentCommand::Again(arguments)) => return arguments.run(),
+        Some(AgentCommand::Lease(arguments)) => return arguments.run(),
         Some(AgentCommand::Doctor(arguments)) => service::block_on(diagnose(arguments)),
         None => match agent::config::load(&command_line.arguments) {
             Ok(config) => service::block_on(service::run(config)),

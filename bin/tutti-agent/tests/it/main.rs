@@ -1,6 +1,7 @@
 //! Tests of the program from outside: exit codes, signals, files.
 
 mod again;
+mod lease;
 
 use std::io::Read;
 use std::os::unix::net::UnixDatagram;

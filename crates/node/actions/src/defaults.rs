@@ -231,6 +231,41 @@ pub const LOCK_FILE_BYTES: u64 = 64 * 1024;
 /// Maximum length of a reported reason for a disabled agent.
 pub const REASON_CHARS: usize = 500;
 
+/// Longest time for which a lease is held without being renewed: an orchestrator that renews every 20 s may be away for as
+/// long as a run of Puppet usually waits for another one ([`LOCK_WAIT`]).
+pub const LEASE_TTL_MAX: Duration = Duration::from_secs(600);
+
+/// Number of released leases that are remembered. A request to hold one of them is late by at most the lifetime of a
+/// request (minutes), in which a node has a few jobs.
+pub const RELEASED_LEASES: usize = 16;
+
+/// Longest number of a job in a lease; job numbers have 20 digits at most.
+pub const LEASE_JOB_CHARS: usize = 64;
+
+/// Longest address of the orchestrator in a lease: `pcp://`, a certname of 253 characters, and a client type.
+pub const LEASE_REQUESTER_CHARS: usize = 320;
+
+/// Largest file about leases that is read. The largest is a lease: texts of 64 + 500 + 320 characters, each of at most
+/// 6 bytes in JSON, are 5.3 KB; 16 released leases are 1.3 KB.
+pub const LEASE_FILE_BYTES: u64 = 16 * 1024;
+
+/// Timeout for the lock under which leases change, which is held for the time of some small writes.
+pub const LEASE_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Interval between two attempts to get that lock, which is rarely taken.
+pub const LEASE_LOCK_RETRY: Duration = Duration::from_millis(5);
+
+/// Longest time between two looks of a lease holder at Puppet's lock. The kernel tells it about each change; this one is
+/// for file systems whose changes it does not tell, and repeats what failed.
+pub const LEASE_LOOK_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Age up to which an empty lock file may be that of a Puppet that is about to write its process id into it; that takes
+/// microseconds.
+pub const LOCK_WRITE_TIME: Duration = Duration::from_secs(2);
+
+/// Attempts to take Puppet's lock at one look. Each fails only if another process changes the lock at the same time.
+pub const LOCK_ATTEMPTS: u32 = 4;
+
 /// Timeout of `puppet config print`; half a second is usual, and a node under full load takes ten
 /// times as long.
 pub const PUPPET_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);

@@ -9,6 +9,7 @@
 mod cache;
 pub mod defaults;
 mod engine;
+pub mod leases;
 mod modules;
 mod outbox;
 mod process;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 /// Entry point of the hidden subcommand of the agent's executable: supervises an action, or
 /// performs one. `args` is the rest of the command line after that subcommand: the spool entry of
 /// an action to supervise, or a keyword for one of the agent's own actions followed by its spool
-/// entry. Must be called before any thread is started.
+/// entry, or that of the lease holder followed by the spool. Must be called before any thread is started.
 pub fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     match args.next() {
         Some(word) if word == process::ATTENDANT => process::attend_main(args),
@@ -34,6 +35,7 @@ pub fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         Some(word) if word == modules::COLLECTOR => modules::collect_main(),
         Some(word) if word == modules::PLACER => modules::place_main(),
         Some(word) if word == modules::RUNNER => modules::runner_main(args.next()),
+        Some(word) if word == modules::LEASE_HOLDER => modules::holder_main(args),
         first => process::wrapper_main(first.into_iter()),
     }
 }

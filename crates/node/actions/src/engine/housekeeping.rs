@@ -1,4 +1,5 @@
-//! Housekeeping at start and every hour: removes files that are older than their time to live.
+//! Housekeeping at start and every hour: resumes the lease of an earlier agent, and removes files that are older than their
+//! time to live.
 //!
 //! Invariant: active transactions are never touched, and a failure is logged and retried in the
 //! next round.
@@ -7,12 +8,16 @@ use std::io;
 use std::sync::Arc;
 
 use super::disk::run_blocking;
+use super::leases;
 use super::state::ActionEngineState;
 use crate::defaults::PURGE_INTERVAL;
 use crate::spool::{ActionClaim, ClockReading};
 
 pub(super) async fn run(shared: Arc<ActionEngineState>) {
     loop {
+        if let Err(error) = leases::resume(&shared).await {
+            tracing::warn!(%error, "cannot resume the lease of this node");
+        }
         let owned = Arc::clone(&shared);
         if let Err(error) = run_blocking(move || purge(&owned, &ClockReading::read()?)).await {
             tracing::warn!(%error, "cannot purge old results and files");

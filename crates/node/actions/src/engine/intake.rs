@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::requester::{ActionRequester, label, refusal_text};
 use super::state::ActionEngineState;
 use super::transactions::TransactionAdmission;
-use super::{run, status};
+use super::{leases, run, status};
 use crate::modules::{self, FactPrograms, RequestPlan};
 use crate::spool::OutputEncoding;
 
@@ -153,6 +153,14 @@ async fn answer_quick(
             Err(error) => return shared.send_error(&asker, id, error.to_string()).await,
         },
         Ok(RequestPlan::Cancel(order)) => json!({"cancelled": cancel(&shared, &asker, &order)}),
+        Ok(RequestPlan::HoldLease(params)) => match leases::hold(&shared, &asker, params).await {
+            Ok(results) => results,
+            Err(error) => return shared.send_error(&asker, id, error).await,
+        },
+        Ok(RequestPlan::ReleaseLease(params)) => match leases::release(&shared, params).await {
+            Ok(results) => results,
+            Err(error) => return shared.send_error(&asker, id, error).await,
+        },
         Ok(RequestPlan::Facts) => facts(&shared).await,
         Ok(RequestPlan::Work(_)) => unreachable!("quick modules plan no work"),
         Err(refusal) => {

@@ -21,6 +21,7 @@ mod disk;
 mod execute;
 mod housekeeping;
 mod intake;
+mod leases;
 mod live_output;
 mod outcome;
 mod outcome_delivery;
@@ -46,6 +47,7 @@ use uuid::Uuid;
 
 use crate::cache::TaskCache;
 use crate::defaults::{MAX_CONCURRENT_STATUS_QUERIES, MAX_PENDING_REPLIES};
+use crate::leases::NodeLeases;
 use crate::modules::{AgentEnvironment, ExternalModules};
 use crate::outbox::PxpOutbox;
 use crate::spool::{OpenSpoolError, Spool};
@@ -115,6 +117,7 @@ impl ActionEngine {
             live: LiveOutputs::start().map_err(EngineStartError::Watch)?,
             tracker: TaskTracker::new(),
             stop: CancellationToken::new(),
+            leases: NodeLeases::below(spool.directory()),
             config,
             outbox,
             spool,
@@ -146,7 +149,7 @@ impl ActionEngine {
             facts: true,
             extended_requests: true,
             file_servers: true,
-            leases: false,
+            leases: cfg!(target_os = "linux"),
             spool_id: self.spool_id(),
         }
     }

@@ -256,6 +256,8 @@ async fn plan(
         RequestPlan::Reply(_)
         | RequestPlan::Status(_)
         | RequestPlan::Cancel(_)
+        | RequestPlan::HoldLease(_)
+        | RequestPlan::ReleaseLease(_)
         | RequestPlan::Facts => {
             unreachable!("answered by the intake")
         }

@@ -15,6 +15,7 @@ use super::live_output::LiveOutputs;
 use super::outcome_delivery::OutcomeDelivery;
 use super::transactions::ActiveTransactions;
 use crate::cache::TaskCache;
+use crate::leases::NodeLeases;
 use crate::modules::{AgentEnvironment, ExternalModules};
 use crate::outbox::{NotSent, PxpOutbox};
 use crate::spool::Spool;
@@ -24,6 +25,7 @@ pub(super) struct ActionEngineState {
     pub(super) config: EngineConfig,
     pub(super) outbox: Arc<dyn PxpOutbox>,
     pub(super) spool: Spool,
+    pub(super) leases: NodeLeases,
     pub(super) cache: TaskCache,
     pub(super) environment: AgentEnvironment,
     pub(super) external: ExternalModules,

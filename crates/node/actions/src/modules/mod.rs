@@ -11,6 +11,7 @@ mod environment;
 mod external;
 mod facts;
 mod file;
+mod lease;
 mod ping;
 mod place;
 mod puppet;
@@ -21,7 +22,7 @@ mod script;
 mod status;
 mod task;
 
-use pxp::action::{CANCEL_ACTION, TUTTI_MODULE};
+use pxp::action::{CANCEL_ACTION, HOLD_LEASE_ACTION, RELEASE_LEASE_ACTION, TUTTI_MODULE};
 use serde_json::value::RawValue;
 
 use self::request_plan::parse;
@@ -32,7 +33,10 @@ pub(crate) use external::ExternalModules;
 pub(crate) use facts::{FactPrograms, collect as collect_facts};
 pub(crate) use file::install_item;
 pub(crate) use place::{PLACER, place_main};
-pub(crate) use puppet::{RUNNER, WaitingFor, query_state_dir, result_of, runner_main, status_text};
+pub(crate) use puppet::{
+    LEASE_HOLDER, RUNNER, WaitingFor, holder_main, query_state_dir, result_of, runner_main,
+    status_text,
+};
 pub(crate) use request_plan::{
     ActionPlan, FILES_DIRECTORY, FilePlan, ItemKind, PlannedFile, PlannedProgram, ProcessInput,
     RequestPlan, RequestRefusal, RunPlan,
@@ -58,6 +62,8 @@ pub(crate) fn plan(
         ("ping", "ping") => ping::plan(params),
         ("status", "query") => status::plan(params),
         (TUTTI_MODULE, CANCEL_ACTION) => parse(params).map(RequestPlan::Cancel),
+        (TUTTI_MODULE, HOLD_LEASE_ACTION) => lease::plan_hold(params),
+        (TUTTI_MODULE, RELEASE_LEASE_ACTION) => lease::plan_release(params),
         ("command" | "script" | "task", "run_with") => run_with::plan(module, params),
         ("command", "run") => command::plan(params),
         ("script", "run") => script::plan(params),

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use pxp::TransactionId;
-use pxp::action::{CancelParams, FilePath, FilePathError, FileSpec};
+use pxp::action::{
+    CancelParams, FilePath, FilePathError, FileSpec, HoldLeaseParams, ReleaseLeaseParams,
+};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -25,6 +27,10 @@ pub(crate) enum RequestPlan {
     Status(TransactionId),
     /// A request to stop an action.
     Cancel(CancelParams),
+    /// A request to hold or renew a lease.
+    HoldLease(HoldLeaseParams),
+    /// A request to end a lease.
+    ReleaseLease(ReleaseLeaseParams),
     /// Collection of this node's facts.
     Facts,
     Work(ActionPlan),

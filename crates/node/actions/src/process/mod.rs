@@ -22,7 +22,7 @@ mod wrapper_request;
 
 pub(crate) use attendant::{ATTENDANT, attend_main};
 pub(crate) use exit_record::ExitRecord;
-pub(crate) use identity::{ProcessIdentity, boot_id};
+pub(crate) use identity::{ProcessIdentity, ProcessStat, boot_id};
 pub(crate) use launch::{LaunchError, SupervisedAction};
 pub(crate) use layout::{LaidOutFile, copy_hashed};
 pub(crate) use output_limit::OutputLimit;

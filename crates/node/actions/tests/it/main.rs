@@ -15,6 +15,7 @@ mod downloads;
 mod exchanges;
 mod facts;
 mod fake;
+mod leases;
 mod live;
 mod power_cuts;
 mod primary;

@@ -24,7 +24,12 @@ fi
 printf '%s\n' "$@" >$home/args
 env >$home/env
 echo run >>$home/runs
-while [ $# -gt 0 ]; do [ "$1" = --lastrunreport ] && report=$2; shift; done
+lock=$home/run.lock
+while [ $# -gt 0 ]; do
+    [ "$1" = --lastrunreport ] && report=$2
+    [ "$1" = --agent_catalog_run_lockfile ] && lock=$2
+    shift
+done
 . $home/agent.sh
 "#;
 
@@ -132,6 +137,18 @@ pub(super) fn gives_way_then(status: &str) -> String {
          echo \"Notice: Run of Puppet configuration client already in progress; skipping  ($home/run.lock exists)\"\n\
          exit 1; fi\n{}exit 2\n",
         reports(status, "")
+    )
+}
+
+/// Shell text of a run that has Puppet's lock until the file `go` exists, or gives way to another run.
+pub(super) fn locks_until_go() -> String {
+    format!(
+        "if pid=$(cat $lock 2>/dev/null) && kill -0 $pid 2>/dev/null; then\n\
+         echo \"Notice: Run of Puppet configuration client already in progress; skipping  ($lock exists)\"\n\
+         exit 1; fi\n\
+         echo $$ >$lock; while [ ! -e $home/go ]; do sleep 0.02; done\n\
+         {}rm $lock; exit 2\n",
+        reports("changed", "")
     )
 }
 

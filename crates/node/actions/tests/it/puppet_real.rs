@@ -4,10 +4,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pxp::action::{PuppetCause, PuppetErrorType, PuppetResourceStatus, PuppetResult};
+use pxp::action::{
+    HoldLeaseResult, HoldLeaseState, PuppetCause, PuppetErrorType, PuppetResourceStatus,
+    PuppetResult, lease_variable,
+};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
-use super::fake::{Node, until};
+use super::fake::{Node, PATIENCE, until};
 use super::primary::Certificates;
 
 const CERTNAME: &str = "agent";
@@ -123,6 +127,24 @@ impl Real {
             .status()
             .unwrap();
         assert!(status.success(), "puppet {args:?}");
+    }
+
+    /// The output of `puppet agent`, as a timer starts it.
+    fn run_by_timer(&self) -> String {
+        let output = Command::new(self.home.join("puppet"))
+            .args(["agent", "--onetime", "--no-daemonize", "--verbose"])
+            .args(["--color", "false", "--use_cached_catalog", "--noop"])
+            .output()
+            .unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    }
+
+    async fn hold_lease(&self, lease: Uuid) -> HoldLeaseState {
+        let params = json!({"lease": lease, "job": "12", "reason": "release", "ttl_s": 300});
+        self.node.blocking("tutti", "hold_lease", &params);
+        let answer = self.node.broker.results().await;
+        let answer: HoldLeaseResult = serde_json::from_value(answer).unwrap();
+        answer.state
     }
 
     async fn run(&self) -> PuppetResult {
@@ -256,4 +278,77 @@ async fn the_real_lock_is_waited_for() {
         ("unchanged", None),
         "{result:?}"
     );
+}
+
+#[tokio::test]
+async fn the_real_puppet_gives_way_to_a_lease() {
+    let Some(puppet) = installed() else { return };
+    let real = Real::start(&puppet).await;
+    real.has_run_before();
+    let lock = real.home.join("var/state/agent_catalog_run.lock");
+    let lease = Uuid::from_u128(7);
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while real.hold_lease(lease).await != HoldLeaseState::Held {
+        assert!(tokio::time::Instant::now() < deadline, "never held");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let holder = std::fs::read_to_string(&lock).unwrap();
+    for _ in 0..2 {
+        let printed = real.run_by_timer();
+        let gives_way = "Run of Puppet configuration client already in progress; skipping";
+        assert!(printed.contains(gives_way), "{printed}");
+        assert_eq!(std::fs::read_to_string(&lock).unwrap(), holder);
+    }
+
+    let params = json!({
+        "flags": ["--use_cached_catalog", "--noop"], "env": [lease_variable(lease)],
+    });
+    for _ in 0..2 {
+        real.node.blocking("pxp-module-puppet", "run", &params);
+        let result: PuppetResult =
+            serde_json::from_value(real.node.broker.results().await).unwrap();
+        assert_eq!(
+            (result.status.as_str(), result.error_type),
+            ("unchanged", None),
+            "{result:?}"
+        );
+        assert_eq!(result.waited_ms, 0);
+    }
+    assert_eq!(std::fs::read_to_string(&lock).unwrap(), holder);
+
+    // An administrator's disable is another matter.
+    real.puppet(&["agent", "--disable", "moving day"]);
+    real.node.blocking("pxp-module-puppet", "run", &params);
+    let result: PuppetResult = serde_json::from_value(real.node.broker.results().await).unwrap();
+    assert_eq!(result.cause, Some(PuppetCause::Disabled), "{result:?}");
+    real.puppet(&["agent", "--enable"]);
+
+    let params = json!({ "lease": lease });
+    real.node.blocking("tutti", "release_lease", &params);
+    assert_eq!(real.node.broker.results().await, json!({"released": true}));
+    until("the lock is given back", || !lock.exists()).await;
+    let printed = real.run_by_timer();
+    assert!(
+        printed.contains("Applying configuration version"),
+        "{printed}"
+    );
+}
+
+#[tokio::test]
+async fn the_real_puppet_removes_the_lock_of_a_killed_lease_holder() {
+    let Some(puppet) = installed() else { return };
+    let real = Real::start(&puppet).await;
+    real.has_run_before();
+    let lock = real.home.join("var/state/agent_catalog_run.lock");
+    real.hold_lease(Uuid::from_u128(7)).await;
+    until("it is held", || lock.exists()).await;
+    let holder: i32 = std::fs::read_to_string(&lock).unwrap().parse().unwrap();
+    let holder = rustix::process::Pid::from_raw(holder).unwrap();
+    rustix::process::kill_process(holder, rustix::process::Signal::KILL).unwrap();
+    let printed = real.run_by_timer();
+    assert!(
+        printed.contains("Applying configuration version"),
+        "{printed}"
+    );
+    assert!(!lock.exists());
 }

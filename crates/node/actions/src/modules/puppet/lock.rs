@@ -12,13 +12,17 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::defaults::{LOCK_FILE_BYTES, REASON_CHARS};
+use crate::process::ProcessStat;
 
-/// A run that this one waits for, as stored in the spool entry.
+/// The other run, or the lease, that this run waits for, as stored in the spool entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WaitingFor {
-    /// Process id of the other run.
+    /// Process id of the other run, or of the lease holder.
     pub(crate) pid: u32,
     pub(crate) since: Timestamp,
+    /// The lease in words, such as `the lease of job 12 (reason)`; `None` for another run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lease: Option<String>,
 }
 
 impl WaitingFor {
@@ -46,11 +50,14 @@ impl WaitingFor {
 
 impl std::fmt::Display for WaitingFor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { pid, since } = self;
-        write!(
-            f,
-            "waits since {since:.0} for another run of Puppet (process {pid})"
-        )
+        let Self { pid, since, lease } = self;
+        match lease {
+            Some(lease) => write!(f, "waits since {since:.0} for the end of {lease}"),
+            None => write!(
+                f,
+                "waits since {since:.0} for another run of Puppet (process {pid})"
+            ),
+        }
     }
 }
 
@@ -62,8 +69,12 @@ pub(super) fn read_lock_holder(lock: &Path) -> Option<u32> {
 }
 
 /// Applies Puppet's own rule, so that a lock is stale for both or for neither: a Ruby process with
-/// `puppet` among its arguments, or a program of that name.
+/// `puppet` among its arguments, or a program of that name. A process that has ended and is not yet reaped is none.
 fn is_puppet(pid: u32) -> bool {
+    let stat = i32::try_from(pid).ok().and_then(ProcessStat::read);
+    if stat.is_none_or(|stat| stat.state == 'Z') {
+        return false;
+    }
     let read = |what: &str| std::fs::read(format!("/proc/{pid}/{what}")).unwrap_or_default();
     let name = read("comm");
     let name = String::from_utf8_lossy(&name);
@@ -91,7 +102,7 @@ fn shown(reason: &str) -> String {
 
 /// Reads a small file without ever blocking: the path may be a pipe, made by a user who may write
 /// to its directory.
-fn read_small(path: &Path) -> Option<Vec<u8>> {
+pub(super) fn read_small(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = std::fs::OpenOptions::new()

@@ -12,10 +12,12 @@ mod cause;
 mod direct;
 mod environment;
 mod flags;
+mod lease_holder;
 mod lock;
 mod report;
 mod reported_reruns;
 mod result;
+mod run_turn;
 mod runner;
 mod runner_request;
 mod settings;
@@ -29,6 +31,7 @@ use super::request_plan::{
 };
 use crate::spool::ResultKind;
 
+pub(crate) use lease_holder::{LEASE_HOLDER, holder_main};
 pub(crate) use lock::WaitingFor;
 pub(crate) use result::{result_of, status_text};
 pub(crate) use runner::runner_main;
@@ -47,6 +50,7 @@ pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let input = PuppetInput {
         flags: flags.map_err(RequestRefusal::Input)?,
         reports_reruns: params.wants_reruns(),
+        lease: params.lease(),
     };
     Ok(RequestPlan::Work(ActionPlan::Run(RunPlan {
         program: PlannedProgram::AgentExecutable,

@@ -16,12 +16,14 @@ use pxp::action::{PuppetCause, PuppetErrorType, PuppetResult};
 
 use super::direct::{DirectRun, DirectStep};
 use super::lock::{self, WaitingFor};
+use super::run_turn::{LeasedRun, RunLocks, RunObstacle, RunTurn};
 use super::runner_request::{FileChecks, PuppetModuleConfig, RunnerRequest};
 use super::settings::PuppetSettings;
 use super::{cause, environment, reported_reruns, result, spawn};
 use crate::defaults::{
     FULL_RUN_INTERVAL, LOCK_LOOK_INTERVAL, LOCK_WAIT, RUNNER_ORDER_BYTES, SCANNED_OUTPUT_BYTES,
 };
+use crate::leases::NodeLeases;
 use crate::spool::{STDERR_FILE, STDOUT_FILE};
 
 /// Makes a run. `entry` is the spool entry; the order comes on stdin.
@@ -102,6 +104,7 @@ pub(super) fn perform(entry: &Path, order: &RunnerRequest, patience: Duration) -
     PuppetRunner {
         entry,
         order,
+        leases: order.leases(),
         puppet,
         variables,
         settings,
@@ -124,6 +127,7 @@ pub(super) fn perform(entry: &Path, order: &RunnerRequest, patience: Duration) -
 struct PuppetRunner<'a> {
     entry: &'a Path,
     order: &'a RunnerRequest,
+    leases: NodeLeases,
     puppet: PathBuf,
     variables: Vec<(String, String)>,
     settings: Option<PuppetSettings>,
@@ -147,8 +151,8 @@ enum CatalogSource {
 /// Reason for which a run cannot start.
 enum RunHindrance {
     Disabled(String),
-    /// Another run, of this process, did not end in time.
-    Busy(Option<u32>),
+    /// Another run, of this process, or a lease did not end in time.
+    Busy(Option<RunObstacle>),
 }
 
 impl PuppetRunner<'_> {
@@ -171,10 +175,11 @@ impl PuppetRunner<'_> {
     /// Repeats the run until Puppet does not exit in favour of another run.
     fn run_attempts(&mut self) -> Result<PuppetResult, RunHindrance> {
         loop {
-            if self.direct.is_some() {
+            if self.direct.is_some() || self.order.lease.is_some() {
                 self.ask_settings();
             }
-            self.wait()?;
+            // The lease is kept for the rest of the round.
+            let leased = self.wait()?;
             let source = match self.choose_step() {
                 DirectStep::Unchanged(result) => return Ok(*result),
                 DirectStep::LastCatalog(_) => CatalogSource::Last,
@@ -182,7 +187,7 @@ impl PuppetRunner<'_> {
             };
             let output = OutputMark::now(self.entry);
             let report = result::report_path(self.entry);
-            let status = match self.run_once(&report, source) {
+            let status = match self.run_once(&report, source, leased.as_ref()) {
                 Ok(status) => status,
                 Err(error) => return Ok(self.not_started_result(&error)),
             };
@@ -246,7 +251,12 @@ impl PuppetRunner<'_> {
         }
     }
 
-    fn run_once(&self, report: &Path, source: CatalogSource) -> io::Result<ExitStatus> {
+    fn run_once(
+        &self,
+        report: &Path,
+        source: CatalogSource,
+        leased: Option<&LeasedRun>,
+    ) -> io::Result<ExitStatus> {
         let directory = report.parent().unwrap_or(self.entry);
         match std::fs::create_dir(directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -257,6 +267,10 @@ impl PuppetRunner<'_> {
         if source == CatalogSource::Last {
             args.push("--use_cached_catalog".to_owned());
         }
+        if let Some(leased) = leased {
+            let lock_file = leased.lock_file.to_string_lossy().into_owned();
+            args.extend(["--agent_catalog_run_lockfile".to_owned(), lock_file]);
+        }
         args.extend([
             "--detailed-exitcodes".to_owned(),
             "--lastrunreport".to_owned(),
@@ -265,24 +279,26 @@ impl PuppetRunner<'_> {
         spawn::run(&self.puppet, &args, &self.variables)
     }
 
-    /// Waits for a run in progress, if its lock is known.
-    fn wait(&mut self) -> Result<(), RunHindrance> {
+    /// Waits for a run in progress and for the lease of another job, if Puppet's locks are known. Returns the run's own
+    /// lease if it is held.
+    fn wait(&mut self) -> Result<Option<LeasedRun>, RunHindrance> {
         self.check_enabled()?;
         let Some(settings) = self.settings.clone() else {
-            return Ok(());
+            return Ok(None);
         };
         let since = Instant::now();
         let mut told = None;
-        let busy = loop {
-            let Some(pid) = lock::read_lock_holder(&settings.agent_catalog_run_lockfile) else {
-                break None;
+        let turn = loop {
+            let obstacle = match self.look_at_locks(&settings) {
+                RunTurn::Free(leased) => break Ok(leased),
+                RunTurn::Busy(obstacle) => obstacle,
             };
             if self.began.elapsed() >= self.patience {
-                break Some(pid);
+                break Err(RunHindrance::Busy(Some(obstacle)));
             }
-            if told != Some(pid) {
-                told = Some(pid);
-                self.tell_waiting(pid);
+            if told.as_ref() != Some(&obstacle) {
+                self.tell_waiting(&obstacle);
+                told = Some(obstacle);
             }
             std::thread::sleep(LOCK_LOOK_INTERVAL);
         };
@@ -290,11 +306,19 @@ impl PuppetRunner<'_> {
             self.waited += since.elapsed();
             WaitingFor::clear(self.entry);
         }
-        match busy {
-            Some(pid) => Err(RunHindrance::Busy(Some(pid))),
-            // Puppet may have been disabled meanwhile.
-            None => self.check_enabled(),
-        }
+        let leased = turn?;
+        // Puppet may have been disabled meanwhile.
+        self.check_enabled()?;
+        Ok(leased)
+    }
+
+    fn look_at_locks(&self, settings: &PuppetSettings) -> RunTurn {
+        let locks = RunLocks {
+            standard: &settings.agent_catalog_run_lockfile,
+            leases: &self.leases,
+            lease: self.order.lease,
+        };
+        locks.look()
     }
 
     fn check_enabled(&self) -> Result<(), RunHindrance> {
@@ -305,14 +329,19 @@ impl PuppetRunner<'_> {
         }
     }
 
-    fn tell_waiting(&self, pid: u32) {
+    fn tell_waiting(&self, obstacle: &RunObstacle) {
         let left = self.patience.saturating_sub(self.began.elapsed());
         write_log_line(&format!(
-            "another run of Puppet is in progress (process {pid}); waiting for its end, {} seconds at most",
+            "{}; waiting for its end, {} seconds at most",
+            obstacle.describe(),
             left.as_secs()
         ));
-        let since = Timestamp::now();
-        WaitingFor { pid, since }.write(self.entry);
+        let waiting = WaitingFor {
+            pid: obstacle.pid(),
+            since: Timestamp::now(),
+            lease: obstacle.lease_name().map(str::to_owned),
+        };
+        waiting.write(self.entry);
     }
 
     fn ask_settings(&mut self) {
@@ -358,19 +387,28 @@ impl PuppetRunner<'_> {
                     ),
                 )
             }
-            RunHindrance::Busy(pid) => {
-                let who = pid.map_or(String::new(), |pid| format!(" (process {pid})"));
-                PuppetResult::unknown().failed(
-                    PuppetErrorType::AgentAlreadyRunning,
-                    PuppetCause::AlreadyRunning,
-                    format!(
-                        "another run of Puppet{who} did not end within {} seconds; try again \
-                         later, or look at what holds it up",
-                        self.patience.as_secs()
-                    ),
-                )
-            }
+            RunHindrance::Busy(obstacle) => PuppetResult::unknown().failed(
+                PuppetErrorType::AgentAlreadyRunning,
+                PuppetCause::AlreadyRunning,
+                self.explain_busy(obstacle.as_ref()),
+            ),
         }
+    }
+
+    fn explain_busy(&self, obstacle: Option<&RunObstacle>) -> String {
+        let seconds = self.patience.as_secs();
+        if let Some(name) = obstacle.and_then(RunObstacle::lease_name) {
+            return format!(
+                "{name} keeps other runs of Puppet from starting, and did not end within {seconds} \
+                 seconds; try again after that job, or end the lease with `tutti-agent lease release` \
+                 on the node"
+            );
+        }
+        let who = obstacle.map_or(String::new(), |it| format!(" (process {})", it.pid()));
+        format!(
+            "another run of Puppet{who} did not end within {seconds} seconds; try again later, or \
+             look at what holds it up"
+        )
     }
 
     fn not_started_result(&self, error: &io::Error) -> PuppetResult {

@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::leases::NodeLeases;
 
 /// A checked request.
 #[derive(Debug)]
@@ -11,6 +14,8 @@ pub(crate) struct PuppetInput {
     pub(crate) flags: Vec<String>,
     /// Requests to repeat the run are for the result.
     pub(crate) reports_reruns: bool,
+    /// The lease that the run names.
+    pub(crate) lease: Option<Uuid>,
 }
 
 /// Order for one Puppet run.
@@ -26,6 +31,9 @@ pub(super) struct RunnerRequest {
     /// give it.
     #[serde(default)]
     pub(super) reports_reruns: bool,
+    /// The lease that the run names.
+    #[serde(default)]
+    pub(super) lease: Option<Uuid>,
 }
 
 /// Name of the module's configuration file.
@@ -54,15 +62,28 @@ pub(super) enum FileChecks {
     Native,
 }
 
+/// The path of the file that stores Puppet's settings. A name that begins with a dot is never the name of a transaction.
+pub(super) fn settings_file(spool: &Path) -> PathBuf {
+    spool.join(".puppet-settings.json")
+}
+
+impl RunnerRequest {
+    /// The leases of the node, which are in the directory of the stored settings, the spool.
+    pub(super) fn leases(&self) -> NodeLeases {
+        let spool = self.settings_file.parent();
+        NodeLeases::below(spool.unwrap_or(Path::new("/")))
+    }
+}
+
 impl PuppetInput {
     /// The order as bytes for the runner's stdin.
     pub(crate) fn render(self, config_directory: Option<&Path>, spool: &Path) -> Vec<u8> {
         let order = RunnerRequest {
             flags: self.flags,
             config_file: config_directory.map(|dir| dir.join(CONFIG_FILE)),
-            // A name that begins with a dot is never the name of a transaction.
-            settings_file: spool.join(".puppet-settings.json"),
+            settings_file: settings_file(spool),
             reports_reruns: self.reports_reruns,
+            lease: self.lease,
         };
         serde_json::to_vec(&order).expect("an order holds only texts")
     }

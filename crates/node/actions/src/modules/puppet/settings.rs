@@ -91,8 +91,22 @@ impl PuppetSettings {
     }
 }
 
-/// Asks the installed Puppet for its state directory. `modules_config_dir` has the file that may name the program.
-pub(crate) fn query_state_dir(modules_config_dir: Option<&Path>) -> Result<PathBuf, String> {
+/// The settings of the installed Puppet, cached in `file`. `modules_config_dir` has the file that may name the program.
+pub(super) fn read_or_query(
+    file: &Path,
+    modules_config_dir: Option<&Path>,
+) -> Result<PuppetSettings, String> {
+    let (puppet, variables) = find_installed(modules_config_dir)?;
+    match PuppetSettings::read_cached(file, &puppet) {
+        Some(settings) => Ok(settings),
+        None => PuppetSettings::query_puppet(file, &puppet, &variables),
+    }
+}
+
+/// The path of the installed Puppet and its environment.
+fn find_installed(
+    modules_config_dir: Option<&Path>,
+) -> Result<(PathBuf, Vec<(String, String)>), String> {
     let file = modules_config_dir.map(|directory| directory.join(CONFIG_FILE));
     let config = PuppetModuleConfig::read(file.as_deref())?;
     let puppet = environment::find(config.puppet_bin.as_deref())
@@ -100,6 +114,12 @@ pub(crate) fn query_state_dir(modules_config_dir: Option<&Path>) -> Result<PathB
     let own = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let variables = environment::variables(own, &puppet);
+    Ok((puppet, variables))
+}
+
+/// Asks the installed Puppet for its state directory. `modules_config_dir` has the file that may name the program.
+pub(crate) fn query_state_dir(modules_config_dir: Option<&Path>) -> Result<PathBuf, String> {
+    let (puppet, variables) = find_installed(modules_config_dir)?;
     // Of a single setting Puppet prints the value alone.
     let args = ["config", "print", "--section", "agent", "statedir"];
     let printed = spawn::run_puppet_query(&puppet, &args, &variables)?;

@@ -362,6 +362,7 @@ pub(super) fn capabilities() -> pxp::AgentCapabilities {
         facts: false,
         extended_requests: false,
         file_servers: false,
+        leases: false,
         spool_id: None,
     }
 }

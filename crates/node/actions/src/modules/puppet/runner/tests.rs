@@ -24,6 +24,7 @@ fn busy(dir: &Path, lock: &str) -> RunnerRequest {
     std::fs::write(&config_file, config.to_string()).unwrap();
     RunnerRequest {
         reports_reruns: false,
+        lease: None,
         flags: vec![],
         config_file: Some(config_file),
         settings_file: dir.join("settings"),

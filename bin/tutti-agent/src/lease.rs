@@ -1,0 +1,97 @@
+//! `tutti-agent lease`: the lease of this node, which lets only the runs of one job start. Main type: [`LeaseArguments`].
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use actions::leases::{LeaseError, NodeLeases};
+use agent::config::AgentConfigError;
+use agent::config::error::EXIT_FAILURE;
+use agent::config::settings::AgentArguments;
+use clap::{Args, Subcommand};
+use error_causes::chain;
+use thiserror::Error;
+
+use crate::OutputFormat;
+
+/// Failure of `tutti-agent lease`.
+#[derive(Debug, Error)]
+enum LeaseCommandError {
+    #[error("the spool is not known; name it with --spool-dir")]
+    Config(#[from] AgentConfigError),
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LeaseArguments {
+    #[command(subcommand)]
+    command: Option<LeaseCommand>,
+    /// Human-readable text, or one JSON document
+    #[arg(long, value_enum, default_value = "human")]
+    format: OutputFormat,
+    /// The agent's spool; that of the configuration by default
+    #[arg(long, value_name = "DIR", global = true)]
+    spool_dir: Option<PathBuf>,
+    /// Configuration file of the agent (.conf in HOCON, or .json)
+    #[arg(long, value_name = "FILE", global = true, conflicts_with = "spool_dir")]
+    config_file: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum LeaseCommand {
+    /// End the lease for good; a run of its job that is in progress goes on
+    Release,
+}
+
+// === impl LeaseArguments ===
+
+impl LeaseArguments {
+    /// Carries the command out and prints its result.
+    pub(crate) fn run(self) -> ExitCode {
+        let done = match self.command {
+            None => self.show(),
+            Some(LeaseCommand::Release) => self.release(),
+        };
+        match done {
+            Ok(text) => {
+                // A reader that has closed the pipe needs no further output.
+                let _ = write!(std::io::stdout(), "{text}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("tutti-agent: {}", chain(&error));
+                ExitCode::from(EXIT_FAILURE)
+            }
+        }
+    }
+
+    fn show(&self) -> Result<String, LeaseCommandError> {
+        let lease = self.leases()?.show()?;
+        Ok(match (self.format, lease) {
+            (OutputFormat::Human, Some(lease)) => lease.to_string(),
+            (OutputFormat::Human, None) => "no lease\n".to_owned(),
+            (OutputFormat::Json, Some(lease)) => lease.to_json(),
+            (OutputFormat::Json, None) => "null\n".to_owned(),
+        })
+    }
+
+    fn release(&self) -> Result<String, LeaseCommandError> {
+        Ok(match self.leases()?.release_as_administrator()? {
+            Some(lease) => format!("released the lease of job {}\n", lease.job),
+            None => "no lease\n".to_owned(),
+        })
+    }
+
+    fn leases(&self) -> Result<NodeLeases, LeaseCommandError> {
+        if let Some(spool) = &self.spool_dir {
+            return Ok(NodeLeases::below(spool));
+        }
+        let arguments = AgentArguments {
+            config_file: self.config_file.clone(),
+            ..AgentArguments::default()
+        };
+        let config = agent::config::load(&arguments)?;
+        Ok(NodeLeases::below(Path::new(&config.actions.spool_dir)))
+    }
+}

@@ -1,7 +1,7 @@
 //! `tutti-agent lease`: the lease of this node, which lets only the runs of one job start. Main type: [`LeaseArguments`].
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use actions::leases::{LeaseError, NodeLeases};
@@ -24,24 +24,31 @@ enum LeaseCommandError {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct LeaseArguments {
     #[command(subcommand)]
     command: Option<LeaseCommand>,
     /// Human-readable text, or one JSON document
     #[arg(long, value_enum, default_value = "human")]
     format: OutputFormat,
-    /// The agent's spool; that of the configuration by default
-    #[arg(long, value_name = "DIR", global = true)]
-    spool_dir: Option<PathBuf>,
-    /// Configuration file of the agent (.conf in HOCON, or .json)
-    #[arg(long, value_name = "FILE", global = true, conflicts_with = "spool_dir")]
-    config_file: Option<String>,
+    #[command(flatten)]
+    spool: SpoolArguments,
 }
 
 #[derive(Debug, Subcommand)]
 enum LeaseCommand {
     /// End the lease for good; a run of its job that is in progress goes on
-    Release,
+    Release(SpoolArguments),
+}
+
+#[derive(Debug, Args)]
+struct SpoolArguments {
+    /// The agent's spool; that of the configuration by default
+    #[arg(long, value_name = "DIR")]
+    spool_dir: Option<PathBuf>,
+    /// Configuration file of the agent (.conf in HOCON, or .json)
+    #[arg(long, value_name = "FILE", conflicts_with = "spool_dir")]
+    config_file: Option<String>,
 }
 
 // === impl LeaseArguments ===
@@ -50,8 +57,8 @@ impl LeaseArguments {
     /// Carries the command out and prints its result.
     pub(crate) fn run(self) -> ExitCode {
         let done = match self.command {
-            None => self.show(),
-            Some(LeaseCommand::Release) => self.release(),
+            None => show(&self.spool, self.format),
+            Some(LeaseCommand::Release(spool)) => release(&spool),
         };
         match done {
             Ok(text) => {
@@ -65,24 +72,9 @@ impl LeaseArguments {
             }
         }
     }
+}
 
-    fn show(&self) -> Result<String, LeaseCommandError> {
-        let lease = self.leases()?.show()?;
-        Ok(match (self.format, lease) {
-            (OutputFormat::Human, Some(lease)) => lease.to_string(),
-            (OutputFormat::Human, None) => "no lease\n".to_owned(),
-            (OutputFormat::Json, Some(lease)) => lease.to_json(),
-            (OutputFormat::Json, None) => "null\n".to_owned(),
-        })
-    }
-
-    fn release(&self) -> Result<String, LeaseCommandError> {
-        Ok(match self.leases()?.release_as_administrator()? {
-            Some(lease) => format!("released the lease of job {}\n", lease.job),
-            None => "no lease\n".to_owned(),
-        })
-    }
-
+impl SpoolArguments {
     fn leases(&self) -> Result<NodeLeases, LeaseCommandError> {
         if let Some(spool) = &self.spool_dir {
             return Ok(NodeLeases::below(spool));
@@ -92,6 +84,23 @@ impl LeaseArguments {
             ..AgentArguments::default()
         };
         let config = agent::config::load(&arguments)?;
-        Ok(NodeLeases::below(Path::new(&config.actions.spool_dir)))
+        Ok(NodeLeases::below(&config.actions.spool_dir))
     }
+}
+
+fn show(spool: &SpoolArguments, format: OutputFormat) -> Result<String, LeaseCommandError> {
+    let lease = spool.leases()?.show()?;
+    Ok(match (format, lease) {
+        (OutputFormat::Human, Some(lease)) => lease.to_string(),
+        (OutputFormat::Human, None) => "no lease\n".to_owned(),
+        (OutputFormat::Json, Some(lease)) => lease.to_json(),
+        (OutputFormat::Json, None) => "null\n".to_owned(),
+    })
+}
+
+fn release(spool: &SpoolArguments) -> Result<String, LeaseCommandError> {
+    Ok(match spool.leases()?.release_as_administrator()? {
+        Some(lease) => format!("released the lease of job {}\n", lease.job),
+        None => "no lease\n".to_owned(),
+    })
 }

@@ -3,8 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use actions::defaults::LEASE_LOOK_INTERVAL;
 use actions::leases::NodeLeases;
 use pxp::action::{
     HoldLeaseResult, HoldLeaseState, PuppetCause, PuppetErrorType, PuppetResult, lease_variable,
@@ -18,8 +19,8 @@ use super::puppet_fake::{Puppet, end, locks_until_go, reports};
 
 /// Longer than a test takes.
 const LONG: Option<u32> = Some(300);
-/// Long enough to become held, and short enough to be waited for.
-const SHORT: Option<u32> = Some(2);
+/// Short enough to be waited for.
+const SHORT: Option<u32> = Some(1);
 
 const IN_PROGRESS: &str = "Run of Puppet configuration client already in progress; skipping";
 
@@ -150,8 +151,11 @@ async fn a_lease_is_held_when_the_run_in_progress_has_ended() {
     assert_eq!(puppet.lock_pid(), Some(other.id()));
     let listing = leases(&puppet.node).show().unwrap().unwrap();
     assert_eq!(listing.run_pid, Some(other.id()));
-    // Its end changes no file.
+    // Its end changes no file, and no renewal wakes the holder.
+    let (pid, ended) = (other.id(), Instant::now());
     end(other);
+    until("the holder has the lock", || puppet.lock_pid() != Some(pid)).await;
+    assert!(ended.elapsed() < LEASE_LOOK_INTERVAL, "not by chance");
     hold_fully(&puppet.node, 1, LONG).await;
     let holder = puppet.lock_pid().unwrap();
     assert_eq!(process_name(holder).as_deref(), Some("puppet-lease"));
@@ -245,11 +249,14 @@ async fn native_checks_of_files_wait_for_a_lease_too() {
 async fn an_expired_lease_leaves_a_node_as_it_was_without_its_agent() {
     let puppet = Puppet::start(&locks_until_go()).await;
     puppet.go();
-    hold_fully(&puppet.node, 1, SHORT).await;
-    puppet.node.engine.shutdown(PATIENCE).await;
+    hold_fully(&puppet.node, 1, LONG).await;
     let holder = puppet.lock_pid().unwrap();
     assert!(puppet.run_by_hand().contains(IN_PROGRESS));
+    hold(&puppet.node, 1, SHORT).await;
+    puppet.node.engine.shutdown(PATIENCE).await;
+    let began = Instant::now();
     puppet.until_unlocked().await;
+    assert!(began.elapsed() < LEASE_LOOK_INTERVAL, "not by chance");
     let leases = leases(&puppet.node);
     until("the holder ends", || {
         process_name(holder).as_deref() != Some("puppet-lease")
@@ -272,10 +279,11 @@ fn awaits_lock(pid: u32) -> bool {
 #[tokio::test]
 async fn a_run_in_flight_outlives_the_end_of_its_lease() {
     let puppet = Puppet::start(&locks_until_go()).await;
-    hold_fully(&puppet.node, 1, SHORT).await;
+    hold_fully(&puppet.node, 1, LONG).await;
     let holder = puppet.lock_pid().unwrap();
     puppet.begin_with_lease(1).await;
     until("it runs", || lease_file(&puppet.node, "run.lock").exists()).await;
+    hold(&puppet.node, 1, SHORT).await;
     until("the lease is over", || {
         leases(&puppet.node).show().unwrap().is_none()
     })
@@ -292,10 +300,11 @@ async fn a_run_in_flight_outlives_the_end_of_its_lease() {
 #[tokio::test]
 async fn a_renewal_during_the_last_run_keeps_the_lease() {
     let puppet = Puppet::start(&locks_until_go()).await;
-    hold_fully(&puppet.node, 1, SHORT).await;
+    hold_fully(&puppet.node, 1, LONG).await;
     let holder = puppet.lock_pid().unwrap();
     puppet.begin_with_lease(1).await;
     until("it runs", || lease_file(&puppet.node, "run.lock").exists()).await;
+    hold(&puppet.node, 1, SHORT).await;
     until("the holder awaits the run", || awaits_lock(holder)).await;
     let answer = hold(&puppet.node, 1, LONG).await;
     assert_eq!(
@@ -458,6 +467,27 @@ async fn a_lease_outlives_the_agent_and_a_killed_holder_is_replaced() {
     })
     .await;
     release(&puppet.node, 1).await;
+    puppet.until_unlocked().await;
+}
+
+#[tokio::test]
+async fn a_holder_that_replaces_a_killed_one_holds_the_lease_beside_its_run() {
+    let puppet = Puppet::start(&locks_until_go()).await;
+    hold_fully(&puppet.node, 1, LONG).await;
+    let holder = puppet.lock_pid().unwrap();
+    puppet.begin_with_lease(1).await;
+    let run = lease_file(&puppet.node, "run.lock");
+    until("it runs", || run.exists()).await;
+    kill(holder);
+    until("it is gone", || process_name(holder).is_none()).await;
+    hold_fully(&puppet.node, 1, LONG).await;
+    assert!(run.exists(), "the run goes on");
+    assert_ne!(puppet.lock_pid(), Some(holder));
+    assert!(release(&puppet.node, 1).await);
+    let holder = puppet.lock_pid().unwrap();
+    until("the holder awaits the run", || awaits_lock(holder)).await;
+    puppet.go();
+    assert_eq!(puppet.result().await.status, "changed");
     puppet.until_unlocked().await;
 }
 

@@ -330,9 +330,12 @@ async fn the_real_puppet_removes_the_lock_of_a_killed_lease_holder() {
     let lock = real.home.join("var/state/agent_catalog_run.lock");
     real.hold_lease(Uuid::from_u128(7)).await;
     until("it is held", || lock.exists()).await;
-    let holder: i32 = std::fs::read_to_string(&lock).unwrap().parse().unwrap();
-    let holder = rustix::process::Pid::from_raw(holder).unwrap();
+    let pid: i32 = std::fs::read_to_string(&lock).unwrap().parse().unwrap();
+    let holder = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(holder, rustix::process::Signal::KILL).unwrap();
+    // Until its parent has noticed its end, it has a name, and Puppet takes it for alive.
+    let process = format!("/proc/{pid}");
+    until("it is gone", || !Path::new(&process).exists()).await;
     let printed = real.run_by_timer();
     assert!(
         printed.contains("Applying configuration version"),

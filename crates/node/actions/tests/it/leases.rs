@@ -205,6 +205,27 @@ async fn only_runs_that_name_the_lease_start() {
 }
 
 #[tokio::test]
+async fn runs_of_one_lease_follow_one_another() {
+    let puppet = Puppet::start(&locks_until_go()).await;
+    hold_fully(&puppet.node, 1, LONG).await;
+    puppet.begin_with_lease(1).await;
+    until("it runs", || lease_file(&puppet.node, "run.lock").exists()).await;
+    let params = run_params(Some(1));
+    let second = puppet.node.non_blocking("puppet", "run", &params);
+    assert_eq!(puppet.node.broker.provisional().await, second);
+    let waiting = puppet.node.entry(&second).join("waiting.json");
+    until("the second waits", || waiting.exists()).await;
+    let text = puppet.node.status(&second).await.waiting.unwrap();
+    assert!(text.contains("for another run of Puppet"), "{text}");
+    puppet.go();
+    for _ in 0..2 {
+        assert_eq!(puppet.result().await.status, "changed");
+    }
+    assert!(release(&puppet.node, 1).await);
+    puppet.until_unlocked().await;
+}
+
+#[tokio::test]
 async fn a_run_without_the_lease_waits_no_longer_than_the_node_allows() {
     let puppet = Puppet::start(&locks_until_go()).await;
     puppet.go();

@@ -161,6 +161,10 @@ async fn answer_quick(
             Ok(results) => results,
             Err(error) => return shared.send_error(&asker, id, error).await,
         },
+        Ok(RequestPlan::ShowLease) => match leases::show(&shared).await {
+            Ok(results) => results,
+            Err(error) => return shared.send_error(&asker, id, error).await,
+        },
         Ok(RequestPlan::Facts) => facts(&shared).await,
         Ok(RequestPlan::Work(_)) => unreachable!("quick modules plan no work"),
         Err(refusal) => {

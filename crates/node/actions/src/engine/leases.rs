@@ -1,4 +1,4 @@
-//! Answers to `tutti hold_lease` and `release_lease`: [`hold`], [`release`], and the start of the lease holder.
+//! Answers to `tutti hold_lease`, `release_lease` and `show_lease`: [`hold`], [`release`], [`show`], and the start of the lease holder.
 //!
 //! Invariant: an answer never waits for Puppet; the lease holder does.
 
@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use error_causes::chain;
-use pxp::action::{HoldLeaseParams, ReleaseLeaseParams};
+use pxp::action::{HoldLeaseParams, ReleaseLeaseParams, ShowLeaseResult};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -40,9 +40,17 @@ pub(super) async fn release(
     let leases = shared.leases.clone();
     let released = change(move || leases.release(params.lease)).await?;
     if released {
-        tracing::info!(lease = %params.lease, "lease released");
+        let lease = params.lease.map(tracing::field::display);
+        tracing::info!(lease, "lease released");
     }
     Ok(json!({ "released": released }))
+}
+
+/// The lease of the node. The error is a text for the requester.
+pub(super) async fn show(shared: &Arc<ActionEngineState>) -> Result<Value, String> {
+    let leases = shared.leases.clone();
+    let lease = change(move || leases.show_to_orchestrator()).await?;
+    Ok(serde_json::to_value(ShowLeaseResult { lease }).expect("texts and numbers"))
 }
 
 /// Starts a lease holder if there is a lease without one.

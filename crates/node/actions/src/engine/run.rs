@@ -258,6 +258,7 @@ async fn plan(
         | RequestPlan::Cancel(_)
         | RequestPlan::HoldLease(_)
         | RequestPlan::ReleaseLease(_)
+        | RequestPlan::ShowLease
         | RequestPlan::Facts => {
             unreachable!("answered by the intake")
         }

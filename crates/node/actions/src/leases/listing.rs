@@ -3,11 +3,11 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use pxp::action::HoldLeaseState;
+use pxp::action::{HoldLeaseResult, HoldLeaseState, ShownLease};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::{HolderProgress, HolderRecord, StoredLease};
+use super::{HolderProgress, HolderRecord, LeaseTerm, StoredLease};
 use crate::spool::ClockReading;
 
 /// The lease of a node.
@@ -22,6 +22,8 @@ pub struct LeaseListing {
     pub requester: String,
     /// End of the lease unless it is renewed; `None` for a lease that lasts until it is released.
     pub until: Option<Timestamp>,
+    /// The same, in seconds from now.
+    pub ends_in_s: Option<u64>,
     /// Process id of the run of Puppet whose end is awaited.
     pub run_pid: Option<u32>,
     /// Reason for a lease that cannot be held.
@@ -46,8 +48,28 @@ impl LeaseListing {
             reason: lease.reason.clone(),
             requester: lease.requester.clone(),
             until: lease.ends_at(now),
+            ends_in_s: match lease.term(now) {
+                LeaseTerm::Ends(left) => Some(left.as_secs()),
+                LeaseTerm::Over => Some(0),
+                LeaseTerm::UntilReleased => None,
+            },
             run_pid: result.run_pid,
             message: result.message,
+        }
+    }
+
+    /// The listing as an answer to an orchestrator.
+    pub(super) fn into_shown(self) -> ShownLease {
+        ShownLease {
+            lease: self.lease,
+            job: self.job,
+            reason: self.reason,
+            ends_in_s: self.ends_in_s,
+            held: HoldLeaseResult {
+                state: self.state,
+                run_pid: self.run_pid,
+                message: self.message,
+            },
         }
     }
 

@@ -27,7 +27,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pki::durable;
-use pxp::action::{HoldLeaseParams, HoldLeaseResult, HoldLeaseState};
+use pxp::action::{HoldLeaseParams, HoldLeaseResult, HoldLeaseState, ShownLease};
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -132,6 +132,11 @@ impl NodeLeases {
         Ok(Some(listing))
     }
 
+    /// The lease that is not over, as an orchestrator sees it.
+    pub(crate) fn show_to_orchestrator(&self) -> Result<Option<ShownLease>, LeaseError> {
+        Ok(self.show()?.map(LeaseListing::into_shown))
+    }
+
     /// Holds or renews a lease, unless it was released or another one is held.
     pub(crate) fn hold(
         &self,
@@ -143,15 +148,11 @@ impl NodeLeases {
         let now = read_clock()?;
         let current = self.read_stored_or_warn();
         let released = self.read_released();
-        if let Some(why) = find_refusal(params.lease, current.as_ref(), &released, &now) {
-            return Ok(LeaseAnswer {
-                result: HoldLeaseResult {
-                    state: HoldLeaseState::Refused,
-                    run_pid: None,
-                    message: Some(why),
-                },
-                needs_holder: false,
-            });
+        if let Some(why) = released.explain(params.lease) {
+            return Ok(LeaseAnswer::unheld(HoldLeaseState::Refused, why.to_owned()));
+        }
+        if let Some(why) = find_other_lease(params.lease, current.as_ref(), &now) {
+            return Ok(LeaseAnswer::unheld(HoldLeaseState::Waiting, why));
         }
         let lease = StoredLease::new(params, requester, &now);
         if current.as_ref() != Some(&lease) {
@@ -167,10 +168,18 @@ impl NodeLeases {
         })
     }
 
-    /// Ends a lease; false if the node does not have it. It cannot be held again in either case.
-    pub(crate) fn release(&self, lease: Uuid) -> Result<bool, LeaseError> {
+    /// Ends a lease, or with `None` whichever the node has; false if the node does not have it. It cannot be held again in
+    /// either case.
+    pub(crate) fn release(&self, lease: Option<Uuid>) -> Result<bool, LeaseError> {
         durable::create_dir(&self.directory, DIRECTORY_MODE)?;
         let _state = self.lock_state()?;
+        let now = read_clock()?;
+        let current = self
+            .read_stored_or_warn()
+            .filter(|lease| !lease.is_over(&now));
+        let Some(lease) = lease.or(current.map(|current| current.lease)) else {
+            return Ok(false);
+        };
         self.remove(lease, LeaseReleaser::Orchestrator)
     }
 
@@ -364,21 +373,17 @@ impl NodeLeases {
     }
 }
 
-/// The reason for which a lease cannot be held. A lease without an end gives way to any other one: it keeps a node as a
-/// failed job left it, and a new job is the repair.
-fn find_refusal(
+/// The lease of another job that has to end first, in words. A lease without an end gives way to any other one: it keeps a
+/// node as a failed job left it, and a new job is the repair.
+fn find_other_lease(
     lease: Uuid,
     current: Option<&StoredLease>,
-    released: &ReleasedLeases,
     now: &ClockReading,
 ) -> Option<String> {
-    if let Some(why) = released.explain(lease) {
-        return Some(why.to_owned());
-    }
     let other = current.filter(|current| current.lease != lease)?;
     match other.term(now) {
         LeaseTerm::Ends(_) => Some(format!(
-            "{} is held {}; try again when it has ended",
+            "{} is held {}",
             other.name(),
             other.describe_end(now)
         )),
@@ -393,6 +398,21 @@ fn write_json(path: &Path, content: &impl serde::Serialize) -> Result<(), LeaseE
 
 fn read_clock() -> Result<ClockReading, LeaseError> {
     ClockReading::read().map_err(LeaseError::Clock)
+}
+
+// === impl LeaseAnswer ===
+
+impl LeaseAnswer {
+    fn unheld(state: HoldLeaseState, message: String) -> Self {
+        Self {
+            result: HoldLeaseResult {
+                state,
+                run_pid: None,
+                message: Some(message),
+            },
+            needs_holder: false,
+        }
+    }
 }
 
 // === impl LeaseError ===

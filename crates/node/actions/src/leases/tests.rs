@@ -44,17 +44,14 @@ fn a_renewal_extends_the_lease() {
 }
 
 #[test]
-fn a_second_lease_is_refused_while_the_first_has_time_left() {
+fn a_second_lease_waits_while_the_first_has_time_left() {
     let now = clock(100, "boot");
     let first = StoredLease::new(&params(1, Some(60)), "o", &now);
-    let released = ReleasedLeases::default();
-    let refusal = |lease, now| find_refusal(Uuid::from_u128(lease), Some(&first), &released, now);
+    let refusal = |lease, now| find_other_lease(Uuid::from_u128(lease), Some(&first), now);
     assert_eq!(refusal(1, &now), None, "a renewal");
     assert_eq!(
         refusal(2, &now).as_deref(),
-        Some(
-            "the lease of job 12 (release of the shop) is held until 2026-11-29T12:04:00Z; try again when it has ended"
-        )
+        Some("the lease of job 12 (release of the shop) is held until 2026-11-29T12:04:00Z")
     );
     let (over, rebooted) = (clock(160, "boot"), clock(100, "next"));
     assert_eq!(refusal(2, &over), None, "it is over");
@@ -71,7 +68,9 @@ fn a_lease_without_an_end_gives_way() {
     );
     assert_eq!(wanted(&leases), Some(Uuid::from_u128(2)));
     let late = hold(&leases, 1, None);
-    assert_eq!(late.result.state, HoldLeaseState::Refused);
+    assert!(!late.needs_holder);
+    let why = late.result.message.unwrap();
+    assert!(why.contains("is held until"), "{why}");
     assert_eq!(wanted(&leases), Some(Uuid::from_u128(2)));
 }
 
@@ -80,14 +79,14 @@ fn a_released_lease_cannot_be_held_again() {
     let (_spool, leases) = leases();
     let lease = Uuid::from_u128(1);
     hold(&leases, 1, Some(60));
-    assert!(leases.release(lease).unwrap());
-    assert!(!leases.release(lease).unwrap(), "it is gone");
+    assert!(leases.release(Some(lease)).unwrap());
+    assert!(!leases.release(Some(lease)).unwrap(), "it is gone");
     let late = hold(&leases, 1, Some(60));
     assert_eq!(late.result.state, HoldLeaseState::Refused);
     assert!(!late.needs_holder);
     assert_eq!(wanted(&leases), None);
 
-    assert!(!leases.release(Uuid::from_u128(2)).unwrap());
+    assert!(!leases.release(Some(Uuid::from_u128(2))).unwrap());
     let overtaken = hold(&leases, 2, Some(60));
     assert_eq!(
         overtaken.result.state,
@@ -104,7 +103,7 @@ fn a_released_lease_cannot_be_held_again() {
 fn a_release_of_another_lease_leaves_this_one() {
     let (_spool, leases) = leases();
     hold(&leases, 1, Some(60));
-    assert!(!leases.release(Uuid::from_u128(2)).unwrap());
+    assert!(!leases.release(Some(Uuid::from_u128(2))).unwrap());
     assert_eq!(wanted(&leases), Some(Uuid::from_u128(1)));
 }
 
@@ -157,7 +156,7 @@ fn a_holder_goes_on_if_the_lease_is_renewed_before_its_end() {
     hold(&leases, 1, Some(60));
     let claim = leases.begin_holding().unwrap().unwrap();
     let claim = leases.end_holding(claim, || panic!("the lease is not over"));
-    leases.release(Uuid::from_u128(1)).unwrap();
+    leases.release(Some(Uuid::from_u128(1))).unwrap();
     let mut given_back = false;
     assert!(
         leases
@@ -215,4 +214,20 @@ fn damaged_files_are_replaced_by_the_next_request() {
     let error = leases.show().unwrap_err().to_string();
     assert!(error.contains("lease.json is damaged: "), "{error}");
     assert!(!leases.resume().unwrap());
+}
+
+#[test]
+fn an_orchestrator_sees_and_ends_whichever_lease_the_node_has() {
+    let (_spool, leases) = leases();
+    assert!(!leases.release(None).unwrap());
+    assert_eq!(leases.show_to_orchestrator().unwrap(), None);
+    hold(&leases, 1, None);
+    let shown = leases.show_to_orchestrator().unwrap().unwrap();
+    assert_eq!((shown.lease, shown.ends_in_s), (Uuid::from_u128(1), None));
+    assert!(leases.release(None).unwrap());
+    assert_eq!(wanted(&leases), None);
+    assert_eq!(hold(&leases, 1, None).result.state, HoldLeaseState::Refused);
+    hold(&leases, 2, Some(60));
+    let left = leases.show_to_orchestrator().unwrap().unwrap().ends_in_s;
+    assert!((1..=60).contains(&left.unwrap()));
 }

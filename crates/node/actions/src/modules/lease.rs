@@ -1,5 +1,6 @@
-//! `tutti hold_lease` and `release_lease`: leases of this node. The engine answers them.
+//! `tutti hold_lease`, `release_lease` and `show_lease`: leases of this node. The engine answers them.
 
+use pxp::action::ShowLeaseParams;
 use serde_json::value::RawValue;
 
 use super::request_plan::{RequestPlan, RequestRefusal, parse};
@@ -10,6 +11,11 @@ pub(super) fn plan_hold(params: &RawValue) -> Result<RequestPlan, RequestRefusal
 
 pub(super) fn plan_release(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     parse(params).map(RequestPlan::ReleaseLease)
+}
+
+pub(super) fn plan_show(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
+    let ShowLeaseParams {} = parse(params)?;
+    Ok(RequestPlan::ShowLease)
 }
 
 #[cfg(test)]
@@ -28,7 +34,14 @@ mod tests {
         assert!(matches!(held, Ok(RequestPlan::HoldLease(params)) if params.ttl_s == Some(60)));
         let release = |params| plan_of("tutti", "release_lease", &params);
         let released = release(json!({ "lease": lease }));
-        assert!(matches!(released, Ok(RequestPlan::ReleaseLease(params)) if params.lease == lease));
+        assert!(
+            matches!(released, Ok(RequestPlan::ReleaseLease(params)) if params.lease == Some(lease))
+        );
+        let any = release(json!({}));
+        assert!(matches!(any, Ok(RequestPlan::ReleaseLease(params)) if params.lease.is_none()));
+        let show = |params| plan_of("tutti", "show_lease", &params);
+        assert!(matches!(show(json!({})), Ok(RequestPlan::ShowLease)));
+        assert!(show(json!({"lease": lease})).is_err());
         for bad in [
             json!({"lease": "../../etc/passwd", "job": "12", "reason": "r"}),
             json!({"lease": lease, "job": "12", "reason": "r", "ttl_s": -1}),

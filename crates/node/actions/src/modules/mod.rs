@@ -22,7 +22,9 @@ mod script;
 mod status;
 mod task;
 
-use pxp::action::{CANCEL_ACTION, HOLD_LEASE_ACTION, RELEASE_LEASE_ACTION, TUTTI_MODULE};
+use pxp::action::{
+    CANCEL_ACTION, HOLD_LEASE_ACTION, RELEASE_LEASE_ACTION, SHOW_LEASE_ACTION, TUTTI_MODULE,
+};
 use serde_json::value::RawValue;
 
 use self::request_plan::parse;
@@ -64,6 +66,7 @@ pub(crate) fn plan(
         (TUTTI_MODULE, CANCEL_ACTION) => parse(params).map(RequestPlan::Cancel),
         (TUTTI_MODULE, HOLD_LEASE_ACTION) => lease::plan_hold(params),
         (TUTTI_MODULE, RELEASE_LEASE_ACTION) => lease::plan_release(params),
+        (TUTTI_MODULE, SHOW_LEASE_ACTION) => lease::plan_show(params),
         ("command" | "script" | "task", "run_with") => run_with::plan(module, params),
         ("command", "run") => command::plan(params),
         ("script", "run") => script::plan(params),

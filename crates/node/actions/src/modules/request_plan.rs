@@ -31,6 +31,8 @@ pub(crate) enum RequestPlan {
     HoldLease(HoldLeaseParams),
     /// A request to end a lease.
     ReleaseLease(ReleaseLeaseParams),
+    /// The lease of this node is wanted.
+    ShowLease,
     /// Collection of this node's facts.
     Facts,
     Work(ActionPlan),

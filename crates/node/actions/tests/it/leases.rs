@@ -229,7 +229,7 @@ async fn runs_of_one_lease_follow_one_another() {
 async fn a_run_without_the_lease_waits_no_longer_than_the_node_allows() {
     let puppet = Puppet::start(&locks_until_go()).await;
     puppet.go();
-    hold_fully(&puppet.node, 1, None).await;
+    hold_fully(&puppet.node, 1, LONG).await;
     puppet.configure(&json!({"puppet_bin": puppet.home.join("puppet"), "lock_wait_s": 0}));
     for number in [None, Some(2)] {
         puppet.node.blocking("puppet", "run", &run_params(number));
@@ -248,6 +248,34 @@ async fn a_run_without_the_lease_waits_no_longer_than_the_node_allows() {
     }
     assert_eq!(puppet.run_with_lease(1).await.status, "changed");
     release(&puppet.node, 1).await;
+}
+
+/// A node in quarantine may be so for days.
+#[tokio::test]
+async fn a_run_does_not_wait_for_a_lease_without_an_end() {
+    let puppet = Puppet::start(&locks_until_go()).await;
+    puppet.go();
+    hold_fully(&puppet.node, 1, None).await;
+    puppet.node.blocking("tutti", "show_lease", &json!({}));
+    let shown = puppet.node.broker.results().await;
+    assert_eq!(shown["lease"]["state"], "held");
+    assert_eq!(shown["lease"].get("ends_in_s"), None);
+    puppet.node.blocking("puppet", "run", &run_params(None));
+    let result = puppet.result().await;
+    assert_eq!(
+        result.error_type,
+        Some(PuppetErrorType::AgentAlreadyRunning)
+    );
+    let error = result.error.unwrap();
+    assert!(error.contains("`tutti node release` ends it"), "{error}");
+    puppet.node.blocking("tutti", "release_lease", &json!({}));
+    assert_eq!(
+        puppet.node.broker.results().await,
+        json!({"released": true})
+    );
+    puppet.until_unlocked().await;
+    puppet.node.blocking("puppet", "run", &run_params(None));
+    assert_eq!(puppet.result().await.status, "changed");
 }
 
 #[tokio::test]
@@ -431,11 +459,11 @@ async fn an_administrator_ends_a_lease() {
 }
 
 #[tokio::test]
-async fn a_second_lease_is_refused_while_the_first_is_held() {
+async fn a_second_lease_waits_while_the_first_is_held() {
     let puppet = Puppet::start(&locks_until_go()).await;
     hold_fully(&puppet.node, 1, LONG).await;
     let second = hold(&puppet.node, 2, LONG).await;
-    assert_eq!(second.state, HoldLeaseState::Refused);
+    assert_eq!(second.state, HoldLeaseState::Waiting);
     let message = second.message.unwrap();
     let says = "the lease of job 1 (release of the shop) is held until 2";
     assert!(message.contains(says), "{message}");
@@ -583,11 +611,13 @@ async fn a_node_without_puppet_refuses_a_lease() {
     release(&puppet.node, 1).await;
 }
 
+/// Replaces the file, which the lease holder may write again at any moment.
 fn make_fifo(path: &Path) {
-    let _ = std::fs::remove_file(path);
+    let fifo = path.with_extension("fifo");
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     let kind = rustix::fs::FileType::Fifo;
-    rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, kind, mode, 0).unwrap();
+    std::fs::rename(fifo, path).unwrap();
 }
 
 #[tokio::test]

@@ -68,6 +68,7 @@ impl Nodes {
                 facts: false,
                 extended_requests: false,
                 file_servers: false,
+                leases: false,
                 spool_id: None,
             };
             let capabilities = (*name != "stock").then(|| Arc::new(capabilities));

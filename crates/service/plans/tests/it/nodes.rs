@@ -50,6 +50,7 @@ impl Nodes {
                 facts: false,
                 extended_requests: false,
                 file_servers: false,
+                leases: false,
                 spool_id: None,
             };
             port.add_node(name.parse().unwrap(), Some(Arc::new(capabilities)));

@@ -55,6 +55,8 @@ pub(super) struct HeldLease {
     pub(super) name: String,
     /// The end in words, such as `until it is released`.
     pub(super) end: String,
+    /// It lasts until it is released, so no run waits for that.
+    pub(super) is_lasting: bool,
 }
 
 // === impl RunLocks ===
@@ -138,6 +140,11 @@ impl RunObstacle {
         }
     }
 
+    /// True if it makes no sense to wait.
+    pub(super) fn is_lasting(&self) -> bool {
+        matches!(self, Self::Lease(lease) if lease.is_lasting)
+    }
+
     /// The reason for a wait that begins, for the output of the run.
     pub(super) fn describe(&self) -> String {
         match self {
@@ -158,6 +165,7 @@ impl HeldLease {
             holder,
             name: lease.name(),
             end: lease.describe_end(now),
+            is_lasting: lease.end.is_none(),
         }
     }
 }

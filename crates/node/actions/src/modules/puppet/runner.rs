@@ -293,7 +293,7 @@ impl PuppetRunner<'_> {
                 RunTurn::Free(leased) => break Ok(leased),
                 RunTurn::Busy(obstacle) => obstacle,
             };
-            if self.began.elapsed() >= self.patience {
+            if self.began.elapsed() >= self.patience || obstacle.is_lasting() {
                 break Err(RunHindrance::Busy(Some(obstacle)));
             }
             if told.as_ref() != Some(&obstacle) {
@@ -397,6 +397,13 @@ impl PuppetRunner<'_> {
 
     fn explain_busy(&self, obstacle: Option<&RunObstacle>) -> String {
         let seconds = self.patience.as_secs();
+        let lasting = obstacle.filter(|it| it.is_lasting());
+        if let Some(name) = lasting.and_then(RunObstacle::lease_name) {
+            return format!(
+                "{name} keeps other runs of Puppet from starting until a later ordered run succeeds here; \
+                 `tutti node release` ends it"
+            );
+        }
         if let Some(name) = obstacle.and_then(RunObstacle::lease_name) {
             return format!(
                 "{name} keeps other runs of Puppet from starting, and did not end within {seconds} \

@@ -220,7 +220,7 @@ end
 check('a closed port names the place, the cause and the next step') do
   port = closed_port
   message = failure(TcpProbe, port)
-  raise message unless message.match?(/\A127\.0\.0\.1:#{port} is not available after \d+ attempts in 1 s: connection refused\. Make /)
+  raise message unless message.match?(/\A127\.0\.0\.1:#{port} is not available after \d+ attempts? in 1 s: connection refused\. Make /)
 end
 
 check('the cause of an earlier attempt is told, and not the end of the time') do

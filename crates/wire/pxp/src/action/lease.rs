@@ -96,7 +96,7 @@ pub struct ShowLeaseResult {
 /// The lease that a node has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownLease {
-    /// The lease.
+    /// Id of the lease, the same for all nodes of its job.
     pub lease: Uuid,
     /// Number of the orchestrator's job.
     pub job: String,

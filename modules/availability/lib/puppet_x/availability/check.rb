@@ -57,7 +57,8 @@ module PuppetX
       end
 
       def explain(place, cause, timeout, attempts)
-        tried = @is_noop ? 'at the only attempt of a noop run' : "after #{attempts} attempts in #{seconds(timeout)}"
+        count = attempts == 1 ? '1 attempt' : "#{attempts} attempts"
+        tried = @is_noop ? 'at the only attempt of a noop run' : "after #{count} in #{seconds(timeout)}"
         "#{place} is not available #{tried}: #{cause}. Make it available to this node and run Puppet again, " \
           'or set a longer `timeout`'
       end

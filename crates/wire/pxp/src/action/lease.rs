@@ -79,6 +79,9 @@ pub struct ReleaseLeaseParams {
     /// The lease to end; `None`: whichever the node has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Uuid>,
+    /// The lease without an end that this one replaced comes back, as it does when this one runs out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restore: bool,
 }
 
 /// Parameters of `show_lease`. Closed, as those of `hold_lease`.

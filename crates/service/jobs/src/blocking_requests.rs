@@ -13,6 +13,8 @@ use pxp::{PxpMessageBody, PxpRequest, TransactionId};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
+use crate::verdict::clip;
+
 /// Reason that a request was not answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NodeRequestError {
@@ -49,6 +51,19 @@ struct PendingRequest {
 struct PendingRequestGuard<'a> {
     asks: &'a BlockingRequests,
     transaction: TransactionId,
+}
+
+// === impl NodeRequestError ===
+
+impl NodeRequestError {
+    /// The same with the agent's words in a bounded length.
+    pub(crate) fn with_short_text(self) -> Self {
+        match self {
+            Self::Refused(words) => Self::Refused(clip(&words).to_owned()),
+            Self::Unreadable(words) => Self::Unreadable(clip(&words).to_owned()),
+            other => other,
+        }
+    }
 }
 
 // === impl BlockingRequests ===

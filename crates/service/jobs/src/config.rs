@@ -80,6 +80,8 @@ pub struct LeaseTimes {
     pub ttl: Duration,
     /// Interval between two renewals.
     pub renewal: Duration,
+    /// Time after which an event names the nodes that are waited for.
+    pub note: Duration,
     /// Time that a job waits for the end of runs in progress.
     pub patience: Duration,
     /// Time that a request waits for its answer.
@@ -91,6 +93,7 @@ impl Default for LeaseTimes {
         Self {
             ttl: defaults::LEASE_TTL,
             renewal: defaults::LEASE_RENEWAL,
+            note: defaults::LEASE_NOTE,
             patience: defaults::LEASE_PATIENCE,
             answer: defaults::LEASE_TIMEOUT,
         }

@@ -162,8 +162,12 @@ pub const LEASE_RENEWAL: Duration = Duration::from_secs(40);
 pub const LEASE_POLL_MIN: Duration = Duration::from_millis(50);
 /// Longest such pause; a run of Puppet whose end is awaited takes some seconds at least.
 pub const LEASE_POLL_MAX: Duration = Duration::from_secs(2);
+/// Time after which a job says whose end it waits for: most runs of Puppet have ended by then.
+pub const LEASE_NOTE: Duration = Duration::from_secs(30);
 /// Time that a job waits for the end of runs in progress. Few runs take longer, and the job's own run waits for them, too.
 pub const LEASE_PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// Largest answer about a lease: its texts have some 600 characters.
+pub const LEASE_ANSWER_BYTES: usize = 64 * 1_024;
 /// Time that a request for a lease waits for its answer, as for a ping.
 pub const LEASE_TIMEOUT: Duration = PING_TIMEOUT;
 /// Requests for leases of a job under way at once.

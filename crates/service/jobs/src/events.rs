@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::defaults::LEASES_NAMED;
 use crate::kind::JobKind;
-use crate::leases::LeaseSummary;
+use crate::leases::{LeaseSummary, QuarantineSummary};
 use crate::over_ssh::NodeTransport;
 use crate::puppet::describe_held_back;
 use crate::rollout::{BatchCount, HaltReason};
@@ -162,44 +162,80 @@ pub(crate) fn leases_awaited(before: JobNumber, nodes: usize, at_ms: i64) -> New
     job_event("leases_awaited", at_ms, &details, text)
 }
 
+/// Nodes that other runs keep from being held.
+pub(crate) fn leases_delayed(summary: &LeaseSummary, at_ms: i64) -> NewEvent {
+    let text = format!(
+        "Waits until only this job starts Puppet on {}",
+        describe_unheld(&summary.unheld)
+    );
+    job_event("leases_awaited", at_ms, &lease_details(summary), text)
+}
+
 pub(crate) fn leases_taken(summary: &LeaseSummary, at_ms: i64) -> NewEvent {
     let LeaseSummary { held, unheld } = summary;
+    let count = format_node_count(*held);
+    let text = match (held, unheld.is_empty()) {
+        (_, true) => format!("Only this job starts Puppet on {count}"),
+        (0, false) => format!(
+            "Other runs of Puppet may start during this job on {}",
+            describe_unheld(unheld)
+        ),
+        (_, false) => format!(
+            "Only this job starts Puppet on {count}; other runs may start on {}",
+            describe_unheld(unheld)
+        ),
+    };
+    job_event("leases_taken", at_ms, &lease_details(summary), text)
+}
+
+fn lease_details(LeaseSummary { held, unheld }: &LeaseSummary) -> Value {
     let named = unheld.iter().take(LEASES_NAMED);
     let reasons: Map<String, Value> = named
-        .clone()
         .map(|(node, reason)| (node.to_string(), Value::from(reason.as_str())))
         .collect();
-    let details = json!({"held": held, "not_held": unheld.len(), "reasons": reasons});
-    let mut text = format!(
-        "Only this job starts Puppet on {}",
-        format_node_count(*held)
-    );
-    if !unheld.is_empty() {
-        let named: Vec<String> = named
-            .map(|(node, reason)| format!("{node} ({reason})"))
-            .collect();
-        text += &format!("; other runs may start on {}", named.join(", "));
+    json!({"held": held, "not_held": unheld.len(), "reasons": reasons})
+}
+
+/// `web1 (its agent knows no leases), web2 (…) and 3 more`.
+fn describe_unheld(unheld: &[(Certname, String)]) -> String {
+    let named = unheld.iter().take(LEASES_NAMED);
+    let named = named.map(|(node, reason)| format!("{node} ({reason})"));
+    name_some(named.collect(), unheld.len())
+}
+
+/// These names, and the number of others.
+fn name_some(named: Vec<String>, count: usize) -> String {
+    let others = count.saturating_sub(named.len());
+    let named = named.join(", ");
+    match others {
+        0 => named,
+        others => format!("{named} and {others} more"),
     }
-    if unheld.len() > LEASES_NAMED {
-        text += &format!(" and {} more", unheld.len() - LEASES_NAMED);
-    }
-    job_event("leases_taken", at_ms, &details, text)
 }
 
 /// Nodes that stay held after the job, because their runs did not succeed.
-pub(crate) fn nodes_quarantined(nodes: &[&Certname], at_ms: i64) -> NewEvent {
-    let names: Vec<&str> = nodes.iter().map(|node| node.as_str()).collect();
-    let named = names[..names.len().min(LEASES_NAMED)].join(", ");
-    let more = match names.len().checked_sub(LEASES_NAMED) {
-        None | Some(0) => String::new(),
-        Some(more) => format!(" and {more} more"),
+pub(crate) fn nodes_quarantined(summary: &QuarantineSummary, at_ms: i64) -> NewEvent {
+    let QuarantineSummary { kept, not_kept } = summary;
+    let names = kept.iter().take(LEASES_NAMED).map(Certname::to_string);
+    let names: Vec<String> = names.collect();
+    let details = json!({"count": kept.len(), "nodes": names, "not_kept": not_kept});
+    let kept = match kept.len() {
+        0 => "No node is in quarantine".to_owned(),
+        count => format!(
+            "{} in quarantine, where Puppet does not run by itself: {}. A later ordered run that succeeds ends it, or \
+             `tutti node release`",
+            format_node_count(count),
+            name_some(names, count)
+        ),
     };
-    let text = format!(
-        "{} in quarantine, where Puppet does not run by itself: {named}{more}. A later ordered run that succeeds ends it, \
-         or `tutti node release`",
-        format_node_count(names.len())
-    );
-    job_event("nodes_quarantined", at_ms, &json!({"nodes": names}), text)
+    let text = match not_kept {
+        0 => kept,
+        count => format!(
+            "{kept}. {} more, without success too, cannot be kept: not connected, or with an agent that does not hold leases",
+            format_node_count(*count)
+        ),
+    };
+    job_event("nodes_quarantined", at_ms, &details, text)
 }
 
 /// `next_ms`: the end of the pause after it.

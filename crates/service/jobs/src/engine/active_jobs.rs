@@ -4,7 +4,7 @@
 //! message). Invariant: a run that is settled cannot be found by its node, message or query any
 //! more, and a job that is over is not in the book.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use environments::{EnvironmentName, PinnedRun, PinnedVersions};
@@ -58,8 +58,6 @@ pub(crate) struct ActiveJob {
     pub(crate) splayed: Option<SplayedStarts>,
     /// The order of the runs; `None` if none waits for another, or none starts any more.
     pub(crate) order: Option<RunOrder>,
-    /// The nodes on which the run did not succeed, which stay held after the job; `None` if the job leaves none so.
-    pub(crate) quarantine: Option<BTreeSet<Certname>>,
     /// The job was made with batch sizes.
     pub(crate) has_batches: bool,
     /// The first nodes that failed.

@@ -93,7 +93,7 @@ impl JobEngine {
             self.forget_withdrawal(key);
             self.trace_job_ended(key);
             self.notify_puppet_end(key);
-            self.release_leases(key);
+            self.leases.release(key);
             // Its watchers see the feed end and read what is left.
             self.active_jobs.remove(key);
         }

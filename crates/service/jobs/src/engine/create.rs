@@ -3,7 +3,7 @@
 //! Invariant: one transaction holds the job, its runs, their transaction ids and the first events.
 //! Runs that get a slot at once are marked in it, so that no second commit precedes their request.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -14,10 +14,9 @@ use store::{JobNumber, NewRun, StoreError};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::active_jobs::{ActiveJob, ActiveRun, RunPhase};
+use super::active_jobs::{ActiveRun, RunPhase};
 use super::dispatch::JobDispatch;
 use super::draft::{JobDraft, JobInsertion, JobTarget, PreparedJob};
-use super::leases::WantedLease;
 use super::outgoing::OutgoingMessage;
 use super::run_orders::blocked_by;
 use super::state::JobEngine;
@@ -25,6 +24,7 @@ use crate::applications::RunOrder;
 use crate::events;
 use crate::keys::{JobKey, RunKey};
 use crate::kind::JobKind;
+use crate::leases::WantedLease;
 use crate::over_ssh::{NodeTransport, OverSsh};
 use crate::rollout::{Rollout, add_failed_node, is_failure};
 use crate::state::{JobState, RunState};
@@ -83,7 +83,10 @@ impl JobEngine {
             .zip(&batches)
             .enumerate()
             .map(|(index, (target, batch))| {
-                let is_later = *batch > 1 || splay.is_some() || waits(index);
+                let is_later = *batch > 1
+                    || splay.is_some()
+                    || waits(index)
+                    || self.is_held(kind, &target.certname);
                 self.choose_begin(target, kind, &over_ssh, is_later, after_restart)
             })
             .collect();
@@ -246,8 +249,6 @@ impl JobEngine {
         let begin = Instant::now();
         let lease = draft.lease.take();
         let mut job = draft.into_job(number, &self.deps.poll_settings);
-        let has_quarantine = lease.as_ref().is_some_and(|it| it.has_quarantine);
-        job.quarantine = has_quarantine.then(|| refused_nodes(&job));
         if job.started {
             self.deps.running.begin(number, begin);
         }
@@ -273,13 +274,14 @@ impl JobEngine {
             .collect();
         self.send(outgoing);
         if let Some(lease) = lease {
-            self.take_leases(key, number, lease);
+            self.take_leases(key, &lease);
         }
         self.start_splayed(key);
         self.advance(key);
     }
 
-    /// The first step of a node's run in a new job. Nodes of later batches, of a splay, and those that wait for others,
+    /// The first step of a node's run in a new job. Nodes of later batches, of a splay, and those that wait for others or
+    /// for a lease,
     /// are checked at their turn (`is_later`); only permanent reasons against them count now.
     fn choose_begin(
         &self,
@@ -309,13 +311,6 @@ impl JobEngine {
         self.next_key += 1;
         JobKey(self.next_key)
     }
-}
-
-/// The nodes of a new job whose runs were over before it began.
-fn refused_nodes(job: &ActiveJob) -> BTreeSet<Certname> {
-    let refused = job.runs.iter();
-    let refused = refused.filter(|run| matches!(run.phase, RunPhase::Settled));
-    refused.map(|run| run.certname.clone()).collect()
 }
 
 /// The order of the runs of a new job, and the lease of their nodes; `None` if none waits for another.

@@ -13,11 +13,11 @@ use tokio::time::Instant;
 
 use super::active_jobs::{ActiveJob, ActiveRun, DispatchedRun, RunPhase};
 use super::dispatch::JobDispatch;
-use super::leases::WantedLease;
 use crate::applications::RunOrder;
 use crate::in_flight::{InFlightRun, PollSettings};
 use crate::keys::JobKey;
 use crate::kind::JobKind;
+use crate::leases::WantedLease;
 use crate::rollout::{Rollout, SplayedStarts};
 use crate::submit::JobSubmitError;
 use crate::tally::RunTally;
@@ -129,7 +129,6 @@ impl JobDraft {
             rollout,
             splayed: None,
             order,
-            quarantine: None,
             has_batches,
             failed,
             halted: None,

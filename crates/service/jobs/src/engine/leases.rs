@@ -1,62 +1,62 @@
-//! Leases of the nodes of jobs whose runs are ordered.
+//! Leases of the nodes of jobs whose runs are ordered, and the runs of other jobs there.
 //!
-//! Invariant: no ordered run of a new job starts before every node of the order that can be held is held; and the
-//! leases are released after the job's end is durable.
+//! Invariants: no ordered run of a new job starts before every node of the order that can be held is held; the leases are
+//! released after the job's end is durable; and a run that waits for a lease of another job has no slot.
+
+use std::collections::BTreeMap;
 
 use pcp::Certname;
 use store::{EventChange, JobNumber, JobRunChange, NewEvent};
-use uuid::Uuid;
 
+use super::active_jobs::{ActiveJob, RunPhase};
 use super::ledger::CommitFollowUp;
 use super::state::JobEngine;
-use crate::applications::StoredNodeOrder;
 use crate::events;
-use crate::keys::JobKey;
-use crate::leases::{LeaseHolding, LeaseServices, LeaseStep};
+use crate::keys::{JobKey, RunKey};
+use crate::kind::JobKind;
+use crate::leases::{LeaseHolding, LeaseServices, LeaseStep, RunEndKind, WantedLease};
+use crate::state::RunState;
+use crate::verdict::RunVerdict;
 
-/// The lease that a job wants on nodes.
-pub(super) struct WantedLease {
-    pub(super) lease: Uuid,
-    pub(super) nodes: Vec<Certname>,
-    /// Nodes on which the run did not succeed stay held.
-    pub(super) has_quarantine: bool,
+/// Runs of other jobs on nodes that a job holds, by that job.
+#[derive(Debug, Default)]
+pub(super) struct RunsAwaitingLeases {
+    by_holder: BTreeMap<JobKey, Vec<RunKey>>,
 }
 
-// === impl WantedLease ===
+// === impl RunsAwaitingLeases ===
 
-impl WantedLease {
-    /// `None` in jobs of older servers.
-    pub(super) fn of(order: StoredNodeOrder) -> Option<Self> {
-        let StoredNodeOrder {
-            lease,
-            nodes,
-            has_quarantine,
-            ..
-        } = order;
-        lease.map(|lease| Self {
-            lease,
-            nodes,
-            has_quarantine,
-        })
+impl RunsAwaitingLeases {
+    /// Adds a run. `true` for the first one of its job that waits for this holder.
+    fn add_run(&mut self, holder: JobKey, run: RunKey) -> bool {
+        let runs = self.by_holder.entry(holder).or_default();
+        let is_first = runs.iter().all(|other| other.job != run.job);
+        runs.push(run);
+        is_first
+    }
+
+    /// Takes the runs of a job, none of which will start.
+    pub(super) fn take_by_job(&mut self, job: JobKey) -> Vec<RunKey> {
+        let runs = self.by_holder.values_mut();
+        let taken = runs.flat_map(|runs| runs.extract_if(.., |run| run.job == job));
+        taken.collect()
     }
 }
 
 // === impl JobEngine ===
 
 impl JobEngine {
-    /// Takes the leases of a job, as soon as earlier jobs have released them.
-    pub(super) fn take_leases(&mut self, key: JobKey, number: JobNumber, wanted: WantedLease) {
-        let services = LeaseServices {
-            fabric: self.deps.fabric.clone(),
-            requests: self.deps.blocking_requests.clone(),
-            returning: self.deps.returning.clone(),
-            times: self.deps.leases,
-        };
-        let holding = LeaseHolding::new(services, number, wanted.lease, wanted.nodes);
-        let Some(wait) = self.leases.take(key, holding) else {
+    /// Takes the leases of a job, as soon as the jobs that wanted them before have released them.
+    pub(super) fn take_leases(&mut self, key: JobKey, wanted: &WantedLease) {
+        let Some(job) = self.active_jobs.jobs.get(&key) else {
             return;
         };
-        if let Some(before) = self.active_jobs.jobs.get(&wait.job) {
+        let number = job.number;
+        let holding = LeaseHolding::new(self.lease_services(), number, wanted);
+        let wait = self.leases.take(key, &wanted.nodes, holding);
+        self.record_previous_ends(key);
+        let before = wait.and_then(|wait| self.active_jobs.jobs.get(&wait.job).zip(Some(wait)));
+        if let Some((before, wait)) = before {
             let event = events::leases_awaited(before.number, wait.nodes, self.deps.clock.now_ms());
             self.record_event(key, number, event);
         }
@@ -64,32 +64,118 @@ impl JobEngine {
 
     /// Handles a completed step: the runs of a job whose nodes are held start.
     pub(super) fn handle_lease_step(&mut self, step: LeaseStep) {
-        let (key, summary, holding) = match step {
-            LeaseStep::Released(key) => return self.leases.forget(key),
-            LeaseStep::Taken {
-                job,
-                summary,
-                holding,
-            } => (job, summary, holding),
-        };
-        self.leases.keep(key, holding);
+        let at_ms = self.deps.clock.now_ms();
+        match step {
+            LeaseStep::Taken(key, summary, holding) => {
+                self.leases.keep(key, *holding);
+                self.start_leased(key);
+                self.record_event_of(key, events::leases_taken(&summary, at_ms));
+            }
+            LeaseStep::Delayed(key, summary, holding) => {
+                self.leases.resume(key, holding);
+                self.record_event_of(key, events::leases_delayed(&summary, at_ms));
+            }
+            LeaseStep::Released(key) => {
+                self.leases.forget(key);
+                self.start_parked(key);
+            }
+        }
+    }
+
+    fn start_leased(&mut self, key: JobKey) {
         let Some(job) = self.active_jobs.jobs.get_mut(&key) else {
             return;
         };
         let Some(order) = &mut job.order else { return };
         let released = order.record_leases();
         let count = job.queue(released);
-        let number = job.number;
         self.scheduler.add_waiting(key, count);
-        let event = events::leases_taken(&summary, self.deps.clock.now_ms());
-        self.record_event(key, number, event);
     }
 
-    /// Releases the leases of a job whose end is durable, except for those of nodes in quarantine.
-    pub(super) fn release_leases(&mut self, key: JobKey) {
-        let job = self.active_jobs.jobs.get_mut(&key);
-        let quarantined = job.and_then(|job| job.quarantine.take());
-        self.leases.release(key, quarantined.unwrap_or_default());
+    /// True if a job keeps other runs of this kind from starting on a node.
+    pub(super) fn is_held(&self, kind: JobKind, certname: &Certname) -> bool {
+        kind == JobKind::Puppet && self.leases.holder_of(certname).is_some()
+    }
+
+    /// Lets a run that has its turn wait if another job holds its node. `true`: it waits, or has ended.
+    pub(super) fn park_for_lease(&mut self, run: RunKey, certname: &Certname) -> bool {
+        let holder = self.leases.holder_of(certname);
+        let Some(holder) = holder.filter(|holder| *holder != run.job) else {
+            return false;
+        };
+        let number = |key: JobKey| self.active_jobs.jobs.get(&key).map(|job| job.number);
+        let Some(holding) = number(holder) else {
+            return false;
+        };
+        let Some(job) = self.active_jobs.jobs.get(&run.job) else {
+            return false;
+        };
+        if job.kind != JobKind::Puppet {
+            return false;
+        }
+        let is_splayed = job.splayed.is_some();
+        self.scheduler.release(run.job);
+        if is_splayed {
+            self.give_up(run, &RunVerdict::LeftToJob(holding));
+        } else if self.awaiting_leases.add_run(holder, run) {
+            let event = events::leases_awaited(holding, 1, self.deps.clock.now_ms());
+            self.record_event_of(run.job, event);
+        }
+        true
+    }
+
+    /// Lets runs that waited for the leases of a job go on.
+    fn start_parked(&mut self, holder: JobKey) {
+        let runs = self.awaiting_leases.by_holder.remove(&holder);
+        for run in runs.unwrap_or_default() {
+            if let Some(job) = self.active_jobs.jobs.get_mut(&run.job) {
+                job.waiting.push_back(run.index);
+                self.scheduler.add_waiting(run.job, 1);
+            }
+        }
+    }
+
+    /// Records for the leases how a run ended.
+    pub(super) fn record_lease_end(&self, key: RunKey, state: RunState) {
+        if let Some(job) = self.active_jobs.jobs.get(&key.job) {
+            let certname = &job.runs[key.index].certname;
+            self.leases
+                .record_end(key.job, certname, end_kind(job, state));
+        }
+    }
+
+    /// Records the ends of runs from before the job wanted its leases: refused ones.
+    fn record_previous_ends(&self, key: JobKey) {
+        let Some(job) = self.active_jobs.jobs.get(&key) else {
+            return;
+        };
+        for run in &job.runs {
+            match run.phase {
+                RunPhase::Settled => {
+                    self.leases
+                        .record_end(key, &run.certname, RunEndKind::Failed);
+                }
+                RunPhase::Marking { .. } | RunPhase::Dispatched(_) => {
+                    self.leases.record_begin(key, &run.certname);
+                }
+                RunPhase::Waiting => {}
+            }
+        }
+    }
+
+    fn lease_services(&self) -> LeaseServices {
+        LeaseServices {
+            fabric: self.deps.fabric.clone(),
+            requests: self.deps.blocking_requests.clone(),
+            returning: self.deps.returning.clone(),
+            times: self.deps.leases,
+        }
+    }
+
+    fn record_event_of(&mut self, key: JobKey, event: NewEvent) {
+        if let Some(number) = self.active_jobs.jobs.get(&key).map(|job| job.number) {
+            self.record_event(key, number, event);
+        }
     }
 
     fn record_event(&mut self, key: JobKey, job: JobNumber, event: NewEvent) {
@@ -98,5 +184,14 @@ impl JobEngine {
             JobRunChange::Event(change),
             CommitFollowUp::EventWritten(key),
         );
+    }
+}
+
+/// The end of a run of this job, as far as leases depend on it.
+pub(super) fn end_kind(job: &ActiveJob, state: RunState) -> RunEndKind {
+    match state {
+        RunState::Finished if job.dispatch.noop => RunEndKind::Noop,
+        RunState::Finished => RunEndKind::Succeeded,
+        _ => RunEndKind::Failed,
     }
 }

@@ -17,14 +17,15 @@ use tokio::time::Instant;
 
 use super::active_jobs::{ActiveJob, ActiveRun, DispatchedRun, OutputProgress, RunPhase};
 use super::dispatch::JobDispatch;
-use super::leases::WantedLease;
+use super::leases::end_kind;
 use super::state::JobEngine;
 use crate::applications::RunOrder;
 use crate::defaults::FAILED_NAMED;
 use crate::events::{self, RunMark};
 use crate::in_flight::InFlightRun;
-use crate::keys::RunKey;
+use crate::keys::{JobKey, RunKey};
 use crate::kind::JobKind;
+use crate::leases::{RunEndKind, WantedLease};
 use crate::rollout::{Rollout, SplayedStarts};
 use crate::state::{JobState, RunState};
 use crate::tally::{RunTally, StopSeverity};
@@ -48,6 +49,7 @@ impl JobEngine {
         self.deps.returning.expect_until(returning_until);
         let unfinished = self.deps.store.unfinished_jobs().await?;
         let (jobs, mut runs) = (unfinished.len(), 0);
+        let mut leases = Vec::new();
         for job in unfinished {
             runs += job.runs.len();
             let found = job
@@ -64,8 +66,9 @@ impl JobEngine {
             };
             let dispatch = JobDispatch::unseal(job.sealed.as_deref(), seal);
             let before = self.load_previous_ends(&job, &dispatch).await?;
-            self.resume_job(job, dispatch, found, &fallen_back, before);
+            leases.extend(self.resume_job(job, dispatch, found, &fallen_back, before));
         }
+        self.resume_leases(leases);
         // These jobs were not stored, or are over.
         for transaction in withdrawn {
             self.deps.withdrawals.forget(&transaction);
@@ -83,7 +86,7 @@ impl JobEngine {
         withdrawn: Option<TransactionId>,
         fallen_back: &HashSet<String>,
         before: PreviousRunEnds,
-    ) {
+    ) -> Option<ResumedLease> {
         let key = self.new_key();
         let mut dispatch = dispatch.with_counted_params(&self.deps.node_params);
         if dispatch.action.is_none() {
@@ -139,14 +142,21 @@ impl JobEngine {
             let begin = begin.unwrap_or_else(Instant::now);
             self.deps.running.begin(row.job.number, begin);
         }
-        let (order, lease, blocked) = match dispatch.order.take() {
+        let stored = dispatch.order.take();
+        let (order, blocked) = match &stored {
             Some(stored) if stop == StopSeverity::No => {
                 let nodes = runs.iter().map(|run| &run.certname);
-                let (order, blocked) = RunOrder::restore(&stored, nodes, &before.unsuccessful);
-                (Some(order), WantedLease::of(stored), blocked)
+                let (order, blocked) = RunOrder::restore(stored, nodes, &before.unsuccessful);
+                (Some(order), blocked)
             }
-            _ => (None, None, BTreeMap::new()),
+            _ => (None, BTreeMap::new()),
         };
+        let wanted = stored.filter(|_| withdrawn.is_none());
+        let lease = wanted.and_then(WantedLease::of).map(|wanted| ResumedLease {
+            job: key,
+            wanted,
+            unsuccessful: before.unsuccessful,
+        });
         first.retain(|index| !blocked.contains_key(index));
         let splay = rollout_options(&row).splay.map(Duration::from_secs);
         let splayed = splay.map(|splay| {
@@ -159,8 +169,6 @@ impl JobEngine {
                 Instant::now(),
             )
         });
-        let has_quarantine = lease.as_ref().is_some_and(|it| it.has_quarantine);
-        let quarantine = has_quarantine.then(|| before.unsuccessful.into_keys().collect());
         let mut job = ActiveJob {
             number: row.job.number,
             kind,
@@ -174,7 +182,6 @@ impl JobEngine {
             rollout,
             splayed,
             order,
-            quarantine,
             has_batches: row.job.rollout.is_some(),
             failed: before.failed,
             halted: None,
@@ -185,9 +192,6 @@ impl JobEngine {
         trace_dispatched(&mut job, &row);
         self.active_jobs.insert(key, job);
         self.scheduler.add_waiting(key, count);
-        if let Some(lease) = lease {
-            self.take_leases(key, row.job.number, lease);
-        }
         self.start_splayed(key);
         let verdict = match withdrawn {
             Some(transaction) => {
@@ -204,6 +208,37 @@ impl JobEngine {
         }
         self.advance(key);
         self.end_job_if_due(key);
+        lease
+    }
+
+    /// Takes the leases of jobs again; those that had them come first.
+    fn resume_leases(&mut self, mut leases: Vec<ResumedLease>) {
+        let jobs = &self.active_jobs.jobs;
+        leases.sort_by_key(|lease| !jobs.get(&lease.job).is_some_and(|job| job.started));
+        for ResumedLease {
+            job: key,
+            mut wanted,
+            unsuccessful,
+        } in leases
+        {
+            let job = self.active_jobs.jobs.get(&key);
+            wanted.was_held = job.is_some_and(|job| job.started);
+            self.take_leases(key, &wanted);
+            let Some(job) = self.active_jobs.jobs.get(&key) else {
+                continue;
+            };
+            let open: HashSet<&Certname> = job.runs.iter().map(|run| &run.certname).collect();
+            for node in wanted.nodes.iter().filter(|node| !open.contains(node)) {
+                let end = match unsuccessful.contains_key(node) {
+                    true => RunEndKind::Failed,
+                    false => end_kind(job, RunState::Finished),
+                };
+                self.leases.record_end(key, node, end);
+            }
+            if let Some(node) = wanted.nodes.first().filter(|_| job.started) {
+                self.leases.record_begin(key, node);
+            }
+        }
     }
 
     /// The ends of a rollout's runs so far; empty for a job without a rollout.
@@ -385,6 +420,14 @@ fn trace_dispatched(job: &mut ActiveJob, row: &UnfinishedJob) {
             job.trace_run(index, SystemTime::UNIX_EPOCH + since);
         }
     }
+}
+
+/// The lease of a job that is taken up again.
+struct ResumedLease {
+    job: JobKey,
+    wanted: WantedLease,
+    /// The nodes whose runs ended without success.
+    unsuccessful: HashMap<Certname, RunState>,
 }
 
 /// Ends of a rollout's runs under previous server processes.

@@ -51,6 +51,7 @@ impl JobEngine {
             }
             (CommitFollowUp::JobEnded(job), _) => {
                 self.scheduler.remove(job);
+                self.leases.release(job);
                 self.active_jobs.remove(job);
             }
             (CommitFollowUp::LateLogged(late), _) => self.late_outcomes.forget(&late.transaction),

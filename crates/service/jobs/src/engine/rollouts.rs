@@ -219,6 +219,7 @@ impl JobEngine {
         self.forget_timed_start(key);
         self.scheduler.drop_waiting(key);
         open.extend(self.awaiting_nodes.take_by_job(key));
+        open.extend(self.awaiting_leases.take_by_job(key));
         for run in self.dispatched_runs(key) {
             let flying = self.active_jobs.dispatched_mut(run);
             if flying.is_some_and(|flying| flying.flight.is_send_pending()) {

@@ -14,6 +14,7 @@ use super::ledger::CommitFollowUp;
 use super::state::JobEngine;
 use crate::events::{self, RunMark};
 use crate::keys::{JobKey, RunKey};
+use crate::leases::QuarantineSummary;
 use crate::outcome::RunOutcome;
 use crate::rollout::{add_failed_node, is_failure};
 use crate::state::{JobState, RunState};
@@ -72,6 +73,9 @@ impl JobEngine {
             };
             return self.awaiting_nodes.add_run(certname, run_key, until);
         };
+        if self.park_for_lease(run_key, &certname) {
+            return;
+        }
         if let Some(other) = self.active_jobs.left_to(run_key) {
             self.scheduler.release(key);
             return self.give_up(run_key, &RunVerdict::LeftToJob(other));
@@ -106,6 +110,7 @@ impl JobEngine {
         }
         job.trace_run(key.index, SystemTime::now());
         let run = &mut job.runs[key.index];
+        self.leases.record_begin(key.job, &run.certname);
         run.phase = RunPhase::Marking { spool_id };
         let change = RunChange {
             job: job.number,
@@ -257,13 +262,9 @@ impl JobEngine {
         if is_failure(end.state) {
             add_failed_node(&mut job.failed, &job.runs[key.index].certname);
         }
-        if let Some(quarantine) = &mut job.quarantine
-            && end.state != RunState::Finished
-        {
-            quarantine.insert(job.runs[key.index].certname.clone());
-        }
         job.rollout
             .record_run_end(job.runs[key.index].batch, end.state);
+        self.record_lease_end(key, end.state);
         true
     }
 
@@ -279,9 +280,8 @@ impl JobEngine {
         if let Some(trace) = &mut job.dispatch.trace {
             trace.record_state(state);
         }
-        let quarantined = job.quarantine.iter().flatten();
-        let quarantined = self.leases.held_of(key, quarantined);
-        if !quarantined.is_empty() {
+        let quarantined = self.leases.quarantine(key);
+        if quarantined != QuarantineSummary::default() {
             let change = EventChange {
                 job: job.number,
                 event: events::nodes_quarantined(&quarantined, at_ms),

@@ -25,6 +25,7 @@ use super::draft::JobInsertion;
 use super::in_doubt::{InDoubtJob, InDoubtLookup};
 use super::inbox_stall::InboxStall;
 use super::late_outcomes::{LateOutcomes, OutcomeLookup};
+use super::leases::RunsAwaitingLeases;
 use super::ledger::{ChangeLedger, CompletedCommit};
 use super::outgoing::RequestDelivery;
 use crate::applications::ApplicationGraphs;
@@ -89,6 +90,8 @@ pub(crate) struct JobEngine {
     pub(super) inbox_stall: InboxStall,
     /// Leases of the nodes of ordered jobs.
     pub(super) leases: JobLeases,
+    /// Runs of other jobs on these nodes.
+    pub(super) awaiting_leases: RunsAwaitingLeases,
     /// Reason that the store is lost to this engine, which then ends.
     pub(super) lost: Option<StoreError>,
     pub(super) next_key: u64,
@@ -138,6 +141,7 @@ impl JobEngine {
             late_outcomes: LateOutcomes::default(),
             inbox_stall: InboxStall::default(),
             leases: JobLeases::default(),
+            awaiting_leases: RunsAwaitingLeases::default(),
             lost: None,
             next_key: 0,
             awaiting_nodes: RunsAwaitingNodes::default(),

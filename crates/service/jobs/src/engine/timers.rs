@@ -179,6 +179,7 @@ impl JobEngine {
             outgoing.extend(self.build_credit(key));
         }
         self.send(outgoing);
+        self.leases.wake(certname);
         for key in self.awaiting_nodes.take_by_node(certname) {
             if let Some(job) = self.active_jobs.jobs.get_mut(&key.job) {
                 job.waiting.push_back(key.index);

@@ -2,8 +2,7 @@
 //!
 //! Invariant: a node whose lease was asked for is asked to release it when the job is over.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fabric::Fabric;
@@ -16,9 +15,10 @@ use pxp::action::{
 use serde_json::value::RawValue;
 use store::JobNumber;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::WantedLease;
+use super::board::{LeaseBoard, LeaseFate};
 use super::node_lease::{LeaseSummary, NO_LEASES, NodeLease};
 use crate::blocking_requests::{BlockingRequests, NodeRequestError};
 use crate::config::LeaseTimes;
@@ -34,79 +34,84 @@ pub(crate) struct LeaseServices {
     pub(crate) times: LeaseTimes,
 }
 
-/// The leases of the nodes of one job.
+/// The requests of one job.
 pub(crate) struct LeaseHolding {
     services: LeaseServices,
-    lease: Uuid,
-    nodes: BTreeMap<Certname, NodeLease>,
-    names: Vec<Certname>,
-    hold: Box<RawValue>,
-    job: JobNumber,
-    end: LeaseEnd,
+    board: Arc<LeaseBoard>,
+    requests: LeaseRequests,
+    /// Time of the first request.
+    since: Instant,
+    /// Begin of the last round with all nodes.
+    renewed: Instant,
 }
 
-/// The end of a job, for its holding.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LeaseEnd {
-    is_over: CancellationToken,
-    /// Nodes that stay held after the job; set before the end.
-    quarantined: Arc<OnceLock<BTreeSet<Certname>>>,
+/// The parameters of a job's requests.
+struct LeaseRequests {
+    hold: Box<RawValue>,
+    /// For a node in quarantine.
+    keep: Box<RawValue>,
+    release: Box<RawValue>,
+    /// As `release`, and an earlier quarantine comes back.
+    restore: Box<RawValue>,
+}
+
+/// How far the leases of a job are.
+pub(super) enum LeaseProgress {
+    /// Every node that can be held is held, or did not become free in time.
+    Taken(LeaseSummary),
+    /// Nodes are still waited for.
+    Delayed(LeaseSummary),
+    /// The job is over, and the leases are released.
+    Released,
 }
 
 // === impl LeaseHolding ===
 
 impl LeaseHolding {
-    pub(crate) fn new(
-        services: LeaseServices,
-        job: JobNumber,
-        lease: Uuid,
-        nodes: Vec<Certname>,
-    ) -> Self {
-        let params = HoldLeaseParams {
-            lease,
-            job: job.to_string(),
-            reason: "it runs Puppet on several nodes in order".to_owned(),
-            ttl_s: Some(u32::try_from(services.times.ttl.as_secs()).unwrap_or(u32::MAX)),
-        };
-        let leases = nodes.iter().map(|node| (node.clone(), NodeLease::Absent));
+    pub(crate) fn new(services: LeaseServices, job: JobNumber, wanted: &WantedLease) -> Self {
+        let ttl_s = u32::try_from(services.times.ttl.as_secs()).unwrap_or(u32::MAX);
+        let now = Instant::now();
         Self {
             services,
-            lease,
-            nodes: leases.collect(),
-            names: nodes,
-            hold: action::encode(&params),
-            job,
-            end: LeaseEnd::default(),
+            board: Arc::new(LeaseBoard::new(wanted)),
+            requests: LeaseRequests::new(job, wanted.lease, ttl_s),
+            since: now,
+            renewed: now,
         }
     }
 
-    pub(super) fn nodes(&self) -> &[Certname] {
-        &self.names
+    pub(super) fn board(&self) -> Arc<LeaseBoard> {
+        Arc::clone(&self.board)
     }
 
-    /// The end of the job, to be set by its owner.
-    pub(super) fn end(&self) -> LeaseEnd {
-        self.end.clone()
-    }
-
-    /// Returns when every node that can be held is held, or does not become free in time; `None`: the job is over.
-    pub(super) async fn take(&mut self) -> Option<LeaseSummary> {
-        let since = Instant::now();
-        let (mut renewed, mut pause) = (since, LEASE_POLL_MIN);
-        let mut asked = self.names.clone();
+    /// Takes the leases. Returns also if that takes long; a second call goes on.
+    pub(super) async fn take(&mut self, is_first: bool) -> LeaseProgress {
+        if is_first {
+            self.since = Instant::now();
+            self.renewed = self.since;
+        }
+        let mut pause = LEASE_POLL_MIN;
+        let mut asked = match is_first {
+            true => self.board.names(),
+            false => self.open_nodes(),
+        };
         loop {
             if !self.request(&asked).await {
                 self.release().await;
-                return None;
+                return LeaseProgress::Released;
             }
             let open = self.open_nodes();
-            if since.elapsed() >= self.services.times.patience || open.is_empty() {
-                return Some(LeaseSummary::of(self.nodes.iter()));
+            let waited = self.since.elapsed();
+            if waited >= self.services.times.patience || open.is_empty() {
+                return LeaseProgress::Taken(self.board.summary());
             }
-            asked = match renewed.elapsed() >= self.services.times.renewal {
+            if is_first && waited >= self.services.times.note {
+                return LeaseProgress::Delayed(self.board.summary());
+            }
+            asked = match self.renewed.elapsed() >= self.services.times.renewal {
                 true => {
-                    renewed = Instant::now();
-                    self.names.clone()
+                    self.renewed = Instant::now();
+                    self.board.names()
                 }
                 false => open,
             };
@@ -118,10 +123,27 @@ impl LeaseHolding {
     /// Renews the leases until the job is over, and releases them then. Nodes that were not held are asked again.
     pub(super) async fn keep(mut self) {
         loop {
-            self.pause(self.services.times.renewal).await;
-            let nodes = self.names.clone();
-            if !self.request(&nodes).await {
+            self.renewed = Instant::now();
+            let nodes = self.board.names();
+            if !self.request(&nodes).await || !self.await_renewal().await {
                 return self.release().await;
+            }
+        }
+    }
+
+    /// Waits for the next renewal, and asks nodes meanwhile for which that is urgent. `false`: the job is over.
+    async fn await_renewal(&mut self) -> bool {
+        let next = self.renewed + self.services.times.renewal;
+        loop {
+            let urgent = self.board.take_urgent();
+            if !self.request(&urgent).await {
+                return false;
+            }
+            tokio::select! {
+                biased;
+                () = self.board.is_over().cancelled() => return false,
+                () = self.board.changed() => {}
+                () = tokio::time::sleep_until(next) => return true,
             }
         }
     }
@@ -129,61 +151,51 @@ impl LeaseHolding {
     /// The nodes that may still be held soon.
     fn open_nodes(&self) -> Vec<Certname> {
         let now = Instant::now();
-        let open = self.nodes.iter().filter(|(node, lease)| match lease {
-            NodeLease::Waiting => true,
+        self.board.select(|node, lease| match lease {
+            NodeLease::Waiting(_) | NodeLease::Silent => true,
             NodeLease::Absent => self.services.returning.contains(node, now),
             NodeLease::Held | NodeLease::Refused(_) | NodeLease::Unsupported => false,
-        });
-        open.map(|(node, _)| node.clone()).collect()
+        })
     }
 
     /// Asks these nodes for their leases, a bounded number at once. `false`: the job is over.
-    async fn request(&mut self, nodes: &[Certname]) -> bool {
+    async fn request(&self, nodes: &[Certname]) -> bool {
         let requests = nodes.iter().map(|node| {
-            let (services, hold) = (self.services.clone(), self.hold.clone());
-            services.hold(node.clone(), hold)
+            let params = match self.board.fate(node) {
+                LeaseFate::Kept => &self.requests.keep,
+                LeaseFate::Ended | LeaseFate::Restored => &self.requests.hold,
+            };
+            self.services.clone().hold(node.clone(), params.clone())
         });
         let answers = stream::iter(requests.collect::<Vec<_>>());
         let answers = answers.buffer_unordered(LEASE_REQUESTS).collect();
-        let answers: Vec<(Certname, NodeLease)> = tokio::select! {
+        let answers = tokio::select! {
             biased;
-            () = self.end.is_over.cancelled() => return false,
+            () = self.board.is_over().cancelled() => return false,
             answers = answers => answers,
         };
-        self.nodes.extend(answers);
+        self.board.record_answers(answers);
         true
     }
 
     /// Asks the connected nodes once to release the lease, or to keep it in quarantine; the lease of any other one ends by
     /// itself.
     async fn release(&self) {
-        let release = action::encode(&ReleaseLeaseParams {
-            lease: Some(self.lease),
-        });
-        let job = self.job;
-        let keep = action::encode(&HoldLeaseParams {
-            lease: self.lease,
-            job: job.to_string(),
-            reason: "its run did not succeed here".to_owned(),
-            ttl_s: None,
-        });
-        let quarantined = self.end.quarantined.get();
-        let requests = self.names.iter().map(|node| {
-            let (action, params) = match quarantined {
-                Some(nodes) if nodes.contains(node) => (HOLD_LEASE_ACTION, &keep),
-                _ => (RELEASE_LEASE_ACTION, &release),
+        let requests = self.board.names().into_iter().map(|node| {
+            let (action, params) = match self.board.fate(&node) {
+                LeaseFate::Kept => (HOLD_LEASE_ACTION, &self.requests.keep),
+                LeaseFate::Ended => (RELEASE_LEASE_ACTION, &self.requests.release),
+                LeaseFate::Restored => (RELEASE_LEASE_ACTION, &self.requests.restore),
             };
-            let services = self.services.clone();
-            services.end(node.clone(), action, params.clone())
+            self.services.clone().end(node, action, params.clone())
         });
         let answers = stream::iter(requests.collect::<Vec<_>>());
         let answers: Vec<bool> = answers.buffer_unordered(LEASE_REQUESTS).collect().await;
-        let unconfirmed = answers.iter().filter(|is_released| !**is_released).count();
+        let unconfirmed = answers.iter().filter(|is_done| !**is_done).count();
         if unconfirmed > 0 {
             tracing::info!(
                 nodes = unconfirmed,
-                lease = %self.lease,
-                "nodes did not confirm the end of their lease, which ends within {} s",
+                "nodes did not confirm the end of their lease, which ends within {} s, or their quarantine",
                 self.services.times.ttl.as_secs()
             );
         }
@@ -192,19 +204,35 @@ impl LeaseHolding {
     async fn pause(&self, duration: Duration) {
         tokio::select! {
             () = tokio::time::sleep(duration) => {}
-            () = self.end.is_over.cancelled() => {}
+            () = self.board.is_over().cancelled() => {}
         }
     }
 }
 
-// === impl LeaseEnd ===
+// === impl LeaseRequests ===
 
-impl LeaseEnd {
-    /// Ends the holding; these nodes stay held.
-    pub(super) fn end(&self, quarantined: BTreeSet<Certname>) {
-        // Only the first end counts.
-        let _ = self.quarantined.set(quarantined);
-        self.is_over.cancel();
+impl LeaseRequests {
+    fn new(job: JobNumber, lease: Uuid, ttl_s: u32) -> Self {
+        let hold = |reason: &str, ttl_s| {
+            action::encode(&HoldLeaseParams {
+                lease,
+                job: job.to_string(),
+                reason: reason.to_owned(),
+                ttl_s,
+            })
+        };
+        let release = |restore| {
+            action::encode(&ReleaseLeaseParams {
+                lease: Some(lease),
+                restore,
+            })
+        };
+        Self {
+            hold: hold("it runs Puppet on several nodes in order", Some(ttl_s)),
+            keep: hold("its run did not succeed here", None),
+            release: release(false),
+            restore: release(true),
+        }
     }
 }
 

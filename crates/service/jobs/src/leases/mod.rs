@@ -3,50 +3,58 @@
 //! [`JobLeases`] has the jobs that hold leases or wait for them, [`LeaseHolding`] the requests to the nodes of one job.
 //! Invariants: no two jobs hold the lease of a node at a time; and leases end by themselves when no engine renews them.
 
+mod board;
 mod holding;
 mod node_lease;
 mod queue;
 mod requests;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use pcp::Certname;
 use tokio::task::JoinSet;
+use uuid::Uuid;
 
-use self::holding::LeaseEnd;
+use self::board::LeaseBoard;
+pub(crate) use self::board::{QuarantineSummary, RunEndKind};
+use self::holding::LeaseProgress;
 pub(crate) use self::holding::{LeaseHolding, LeaseServices};
 pub(crate) use self::node_lease::LeaseSummary;
 use self::queue::LeaseQueue;
 pub use self::requests::NodeAnswer;
 pub(crate) use self::requests::{release_all, show_all};
+use crate::applications::StoredNodeOrder;
 use crate::keys::JobKey;
 
 /// The leases of all jobs.
 #[derive(Default)]
 pub(crate) struct JobLeases {
     queue: LeaseQueue,
+    /// Those of all jobs that have leases, or want them.
+    boards: HashMap<JobKey, Arc<LeaseBoard>>,
     /// Holdings that wait until earlier jobs are over.
     waiting: HashMap<JobKey, LeaseHolding>,
-    /// The jobs that hold leases, or take them now.
-    holders: HashMap<JobKey, LeaseHolder>,
     /// One task for each holding, and its follow-up; ends with the engine, without a release.
     tasks: JoinSet<LeaseStep>,
 }
 
-/// A job that holds leases.
-struct LeaseHolder {
-    nodes: BTreeSet<Certname>,
-    end: LeaseEnd,
+/// The lease that a job wants on nodes.
+pub(crate) struct WantedLease {
+    pub(crate) lease: Uuid,
+    pub(crate) nodes: Vec<Certname>,
+    /// Nodes on which the run does not succeed stay held.
+    pub(crate) has_quarantine: bool,
+    /// The job had it before a restart of the server.
+    pub(crate) was_held: bool,
 }
 
 /// A completed step of a holding.
 pub(crate) enum LeaseStep {
     /// Every node that can be held is held.
-    Taken {
-        job: JobKey,
-        summary: LeaseSummary,
-        holding: LeaseHolding,
-    },
+    Taken(JobKey, LeaseSummary, Box<LeaseHolding>),
+    /// Some nodes do not become free.
+    Delayed(JobKey, LeaseSummary, Box<LeaseHolding>),
     /// The leases are released, so that the next job can take them.
     Released(JobKey),
 }
@@ -59,12 +67,38 @@ pub(crate) struct LeaseWait {
     pub(crate) nodes: usize,
 }
 
+// === impl WantedLease ===
+
+impl WantedLease {
+    /// `None` in jobs of older servers.
+    pub(crate) fn of(order: StoredNodeOrder) -> Option<Self> {
+        let StoredNodeOrder {
+            lease,
+            nodes,
+            has_quarantine,
+            ..
+        } = order;
+        lease.map(|lease| Self {
+            lease,
+            nodes,
+            has_quarantine,
+            was_held: false,
+        })
+    }
+}
+
 // === impl JobLeases ===
 
 impl JobLeases {
-    /// Takes the leases of a job as soon as no earlier job wants one of its nodes. Returns one that does.
-    pub(crate) fn take(&mut self, job: JobKey, holding: LeaseHolding) -> Option<LeaseWait> {
-        self.queue.add(job, holding.nodes());
+    /// Takes the leases of a job as soon as no job that wanted one of its nodes before has them. Returns one that does.
+    pub(crate) fn take(
+        &mut self,
+        job: JobKey,
+        nodes: &[Certname],
+        holding: LeaseHolding,
+    ) -> Option<LeaseWait> {
+        self.queue.add(job, nodes);
+        self.boards.insert(job, holding.board());
         let before = self.queue.first_before(job);
         match before {
             Some(_) => _ = self.waiting.insert(job, holding),
@@ -73,22 +107,45 @@ impl JobLeases {
         before
     }
 
-    /// Those of these nodes that the job holds, or takes now.
-    pub(crate) fn held_of<'a>(
-        &self,
-        job: JobKey,
-        nodes: impl Iterator<Item = &'a Certname>,
-    ) -> Vec<&'a Certname> {
-        match self.holders.get(&job) {
-            Some(holder) => nodes.filter(|node| holder.nodes.contains(*node)).collect(),
-            None => Vec::new(),
+    /// The job that keeps other runs from starting on a node.
+    pub(crate) fn holder_of(&self, node: &Certname) -> Option<JobKey> {
+        let job = self.queue.first_of(node)?;
+        let board = self.boards.get(&job)?;
+        board.is_held(node).then_some(job)
+    }
+
+    /// Records that a run of the job begins.
+    pub(crate) fn record_begin(&self, job: JobKey, node: &Certname) {
+        if let Some(board) = self.boards.get(&job) {
+            board.record_begin(node);
         }
     }
 
+    /// Records the end of a run of the job.
+    pub(crate) fn record_end(&self, job: JobKey, node: &Certname, end: RunEndKind) {
+        if let Some(board) = self.boards.get(&job) {
+            board.record_end(node, end);
+        }
+    }
+
+    /// Renews the lease of a node that has connected.
+    pub(crate) fn wake(&self, node: &Certname) {
+        let job = self.queue.first_of(node);
+        if let Some(board) = job.and_then(|job| self.boards.get(&job)) {
+            board.wake(node);
+        }
+    }
+
+    /// The nodes that stay held if the job ends now.
+    pub(crate) fn quarantine(&self, job: JobKey) -> QuarantineSummary {
+        let board = self.boards.get(&job);
+        board.map(|board| board.quarantine()).unwrap_or_default()
+    }
+
     /// Releases the leases of a job that is over, except for those of nodes in quarantine.
-    pub(crate) fn release(&mut self, job: JobKey, quarantined: BTreeSet<Certname>) {
-        if let Some(holder) = self.holders.remove(&job) {
-            holder.end.end(quarantined);
+    pub(crate) fn release(&mut self, job: JobKey) {
+        if let Some(board) = self.boards.get(&job) {
+            board.end();
         }
         if self.waiting.remove(&job).is_some() {
             self.forget(job);
@@ -97,6 +154,7 @@ impl JobLeases {
 
     /// Forgets a job that has no leases any more, and takes those of the jobs that waited for it.
     pub(crate) fn forget(&mut self, job: JobKey) {
+        self.boards.remove(&job);
         for next in self.queue.remove(job) {
             if let Some(holding) = self.waiting.remove(&next) {
                 self.start(next, holding);
@@ -117,21 +175,20 @@ impl JobLeases {
         });
     }
 
-    fn start(&mut self, job: JobKey, mut holding: LeaseHolding) {
-        let holder = LeaseHolder {
-            nodes: holding.nodes().iter().cloned().collect(),
-            end: holding.end(),
-        };
-        self.holders.insert(job, holder);
-        self.tasks.spawn(async move {
-            match holding.take().await {
-                Some(summary) => LeaseStep::Taken {
-                    job,
-                    summary,
-                    holding,
-                },
-                None => LeaseStep::Released(job),
-            }
-        });
+    /// Goes on to take the leases of a job.
+    pub(crate) fn resume(&mut self, job: JobKey, holding: Box<LeaseHolding>) {
+        self.tasks.spawn(take(job, holding, false));
+    }
+
+    fn start(&mut self, job: JobKey, holding: LeaseHolding) {
+        self.tasks.spawn(take(job, Box::new(holding), true));
+    }
+}
+
+async fn take(job: JobKey, mut holding: Box<LeaseHolding>, is_first: bool) -> LeaseStep {
+    match holding.take(is_first).await {
+        LeaseProgress::Taken(summary) => LeaseStep::Taken(job, summary, holding),
+        LeaseProgress::Delayed(summary) => LeaseStep::Delayed(job, summary, holding),
+        LeaseProgress::Released => LeaseStep::Released(job),
     }
 }

@@ -14,8 +14,10 @@ pub(super) const NO_LEASES: &str = "its agent knows no leases";
 pub(super) enum NodeLease {
     /// Other runs do not start.
     Held,
-    /// The agent waits for the end of a run in progress.
-    Waiting,
+    /// The agent waits for the end of a run in progress, or of another lease, in its words.
+    Waiting(Option<String>),
+    /// The agent does not answer in time.
+    Silent,
     /// The agent does not take the lease, for this reason.
     Refused(String),
     /// The node's agent knows no leases.
@@ -40,7 +42,9 @@ impl NodeLease {
         match answer {
             Ok(HoldLeaseResult { state, message, .. }) => match state {
                 HoldLeaseState::Held => Self::Held,
-                HoldLeaseState::Waiting => Self::Waiting,
+                HoldLeaseState::Waiting => {
+                    Self::Waiting(message.map(|message| clip(&message).to_owned()))
+                }
                 HoldLeaseState::Refused => {
                     let message = message.unwrap_or_else(|| "no reason was given".to_owned());
                     Self::Refused(clip(&message).to_owned())
@@ -48,7 +52,7 @@ impl NodeLease {
             },
             Err(NodeRequestError::NotSent(_)) => Self::Absent,
             // A busy agent answers the next request.
-            Err(NodeRequestError::Timeout(_)) => Self::Waiting,
+            Err(NodeRequestError::Timeout(_)) => Self::Silent,
             Err(error) => Self::Refused(clip(&error.to_string()).to_owned()),
         }
     }
@@ -57,7 +61,9 @@ impl NodeLease {
     fn reason(&self) -> Option<String> {
         match self {
             Self::Held => None,
-            Self::Waiting => Some("a run of Puppet in progress did not end in time".to_owned()),
+            Self::Waiting(None) => Some("a run of Puppet is in progress".to_owned()),
+            Self::Waiting(Some(message)) => Some(message.clone()),
+            Self::Silent => Some("its agent does not answer".to_owned()),
             Self::Refused(reason) => Some(reason.clone()),
             Self::Unsupported => Some(NO_LEASES.to_owned()),
             Self::Absent => Some("it is not connected".to_owned()),

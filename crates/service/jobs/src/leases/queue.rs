@@ -1,9 +1,9 @@
-//! The jobs that want the leases of nodes, in the order in which they were made: [`LeaseQueue`]. No I/O.
+//! The jobs that want the leases of nodes, in the order in which they came here: [`LeaseQueue`]. No I/O.
 //!
-//! Invariant: a job comes after every earlier job that wants one of its nodes, so jobs never wait for each other in a
-//! circle.
+//! Invariants: a job comes after every job that wanted one of its nodes before, so jobs never wait for each other in a
+//! circle; and a job that is the first on all of its nodes stays so.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use pcp::Certname;
 
@@ -12,55 +12,85 @@ use crate::keys::JobKey;
 
 #[derive(Debug, Default)]
 pub(super) struct LeaseQueue {
-    nodes_of: HashMap<JobKey, Vec<Certname>>,
-    /// The jobs that want a node; the first one has it.
-    jobs_of: HashMap<Certname, BTreeSet<JobKey>>,
+    /// The next place.
+    next: u64,
+    wanted: HashMap<JobKey, WantedNodes>,
+    /// The jobs that want a node, by place; the first one has it.
+    jobs_of: HashMap<Certname, BTreeMap<u64, JobKey>>,
+}
+
+#[derive(Debug)]
+struct WantedNodes {
+    place: u64,
+    nodes: Vec<Certname>,
 }
 
 // === impl LeaseQueue ===
 
 impl LeaseQueue {
+    /// Adds a job behind all others.
     pub(super) fn add(&mut self, job: JobKey, nodes: &[Certname]) {
+        let place = self.next;
+        self.next += 1;
         for node in nodes {
-            self.jobs_of.entry(node.clone()).or_default().insert(job);
+            let jobs = self.jobs_of.entry(node.clone()).or_default();
+            jobs.insert(place, job);
         }
-        self.nodes_of.insert(job, nodes.to_vec());
+        let nodes = nodes.to_vec();
+        self.wanted.insert(job, WantedNodes { place, nodes });
+    }
+
+    /// The job that has a node.
+    pub(super) fn first_of(&self, node: &Certname) -> Option<JobKey> {
+        let (_, job) = self.jobs_of.get(node)?.first_key_value()?;
+        Some(*job)
     }
 
     /// The earliest job that has a node of this one, with the number of nodes; `None` if the job is the first on all
     /// of its nodes.
     pub(super) fn first_before(&self, job: JobKey) -> Option<LeaseWait> {
-        let nodes = self.nodes_of.get(&job)?.iter();
-        let firsts = nodes.filter_map(|node| self.jobs_of.get(node)?.first());
-        let mut before: Vec<JobKey> = firsts.copied().filter(|first| *first != job).collect();
+        let nodes = self.wanted.get(&job)?.nodes.iter();
+        let firsts = nodes.filter_map(|node| self.jobs_of.get(node)?.first_key_value());
+        let mut before: Vec<(u64, JobKey)> = firsts
+            .map(|(place, first)| (*place, *first))
+            .filter(|(_, first)| *first != job)
+            .collect();
         before.sort_unstable();
-        let first = *before.first()?;
-        let nodes = before.iter().filter(|it| **it == first).count();
+        let (_, first) = *before.first()?;
+        let nodes = before.iter().filter(|(_, it)| *it == first).count();
         Some(LeaseWait { job: first, nodes })
     }
 
     /// Removes a job. Returns the jobs that have become the first on all of their nodes, in their order.
-    pub(super) fn remove(&mut self, job: JobKey) -> BTreeSet<JobKey> {
-        let mut candidates = BTreeSet::new();
-        for node in self.nodes_of.remove(&job).unwrap_or_default() {
+    pub(super) fn remove(&mut self, job: JobKey) -> Vec<JobKey> {
+        let Some(WantedNodes { place, nodes }) = self.wanted.remove(&job) else {
+            return Vec::new();
+        };
+        let mut candidates = BTreeMap::new();
+        for node in nodes {
             let Some(jobs) = self.jobs_of.get_mut(&node) else {
                 continue;
             };
-            let was_first = jobs.first() == Some(&job);
-            jobs.remove(&job);
-            match jobs.first() {
-                Some(next) if was_first => _ = candidates.insert(*next),
+            let was_first = jobs
+                .first_key_value()
+                .is_some_and(|(first, _)| *first == place);
+            jobs.remove(&place);
+            match jobs.first_key_value() {
+                Some((place, next)) if was_first => _ = candidates.insert(*place, *next),
                 Some(_) => {}
                 None => _ = self.jobs_of.remove(&node),
             }
         }
-        candidates.retain(|next| self.first_before(*next).is_none());
-        candidates
+        let free = candidates.into_values();
+        free.filter(|next| self.first_before(*next).is_none())
+            .collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -82,9 +112,9 @@ mod tests {
         };
         assert_eq!(queue.first_before(JobKey(2)), None);
         assert_eq!(queue.first_before(JobKey(3)), wait(1, 2));
-        assert_eq!(queue.remove(JobKey(1)), BTreeSet::new());
+        assert_eq!(queue.remove(JobKey(1)), []);
         assert_eq!(queue.first_before(JobKey(3)), wait(2, 1));
-        assert_eq!(queue.remove(JobKey(2)), BTreeSet::from([JobKey(3)]));
+        assert_eq!(queue.remove(JobKey(2)), [JobKey(3)]);
     }
 
     #[test]
@@ -93,8 +123,8 @@ mod tests {
         queue.add(JobKey(1), &nodes(&[1]));
         queue.add(JobKey(2), &nodes(&[1, 2]));
         queue.add(JobKey(3), &nodes(&[2]));
-        assert_eq!(queue.remove(JobKey(2)), BTreeSet::from([JobKey(3)]));
-        assert_eq!(queue.remove(JobKey(2)), BTreeSet::new(), "once");
+        assert_eq!(queue.remove(JobKey(2)), [JobKey(3)]);
+        assert_eq!(queue.remove(JobKey(2)), [], "once");
     }
 
     proptest! {
@@ -104,10 +134,13 @@ mod tests {
         fn every_job_gets_its_turn_alone(
             wanted in prop::collection::vec(prop::collection::btree_set(0_u8..6, 1..4), 1..12),
             ends in prop::collection::vec(any::<prop::sample::Index>(), 12),
+            keys in Just((0..12).collect::<Vec<u64>>()).prop_shuffle(),
         ) {
             let mut queue = LeaseQueue::default();
             let mut having = BTreeSet::new();
-            for (key, wanted) in (0..).map(JobKey).zip(&wanted) {
+            // keys are given before the jobs are stored, which takes different times
+            let wanted: HashMap<u64, BTreeSet<u8>> = keys.into_iter().zip(wanted).collect();
+            for (key, wanted) in wanted.iter().map(|(key, wanted)| (JobKey(*key), wanted)) {
                 queue.add(key, &nodes(&wanted.iter().copied().collect::<Vec<_>>()));
                 if queue.first_before(key).is_none() {
                     having.insert(key);
@@ -120,7 +153,7 @@ mod tests {
                 };
                 let mut held = BTreeSet::new();
                 for JobKey(key) in &having {
-                    for node in &wanted[usize::try_from(*key).unwrap()] {
+                    for node in &wanted[key] {
                         prop_assert!(held.insert(*node), "two jobs have a node");
                     }
                 }
@@ -129,7 +162,7 @@ mod tests {
                 having.extend(queue.remove(job));
             }
             prop_assert_eq!(done, wanted.len());
-            prop_assert!(queue.jobs_of.is_empty() && queue.nodes_of.is_empty());
+            prop_assert!(queue.jobs_of.is_empty() && queue.wanted.is_empty());
         }
     }
 }

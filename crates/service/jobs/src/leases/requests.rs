@@ -12,7 +12,8 @@ use serde_json::value::RawValue;
 
 use super::LeaseServices;
 use crate::blocking_requests::NodeRequestError;
-use crate::defaults::LEASE_REQUESTS;
+use crate::defaults::{LEASE_ANSWER_BYTES, LEASE_REQUESTS};
+use crate::verdict::clip;
 
 /// What a node's agent answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub(crate) async fn show_all(
     let answers = ask_all::<ShowLeaseResult>(services, nodes, SHOW_LEASE_ACTION, params).await;
     let lease = |answer: NodeAnswer<ShowLeaseResult>| NodeAnswer {
         certname: answer.certname,
-        result: answer.result.map(|result| result.lease),
+        result: answer.result.map(|result| result.lease.map(to_short)),
     };
     answers.into_iter().map(lease).collect()
 }
@@ -47,7 +48,10 @@ pub(crate) async fn release_all(
     services: &LeaseServices,
     nodes: &[Certname],
 ) -> Vec<NodeAnswer<bool>> {
-    let params = action::encode(&ReleaseLeaseParams { lease: None });
+    let params = action::encode(&ReleaseLeaseParams {
+        lease: None,
+        restore: false,
+    });
     let answers =
         ask_all::<ReleaseLeaseResult>(services, nodes, RELEASE_LEASE_ACTION, params).await;
     let released = |answer: NodeAnswer<ReleaseLeaseResult>| NodeAnswer {
@@ -55,6 +59,15 @@ pub(crate) async fn release_all(
         result: answer.result.map(|result| result.released),
     };
     answers.into_iter().map(released).collect()
+}
+
+/// The lease with texts of a bounded length, whatever the agent says.
+fn to_short(lease: ShownLease) -> ShownLease {
+    ShownLease {
+        job: clip(&lease.job).to_owned(),
+        reason: clip(&lease.reason).to_owned(),
+        ..lease
+    }
 }
 
 /// Asks the agents of these nodes, a bounded number at once.
@@ -68,7 +81,12 @@ async fn ask_all<T: DeserializeOwned>(
         let (services, node, params) = (services.clone(), node.clone(), params.clone());
         async move {
             let answer = services.request(&node, action, params).await;
+            let answer = answer.map_err(NodeRequestError::with_short_text);
             let result = answer.and_then(|answer| {
+                if answer.get().len() > LEASE_ANSWER_BYTES {
+                    let words = format!("it has more than {LEASE_ANSWER_BYTES} bytes");
+                    return Err(NodeRequestError::Unreadable(words));
+                }
                 let result = action::decode(&answer);
                 result.map_err(|error| NodeRequestError::Unreadable(error.to_string()))
             });

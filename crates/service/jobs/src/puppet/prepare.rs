@@ -60,8 +60,13 @@ impl JobPreparer {
             mut order,
             levels,
         } = ordered;
-        if let Some(order) = &mut order {
-            order.has_quarantine = run.has_quarantine;
+        match &mut order {
+            Some(order) => order.has_quarantine = run.has_quarantine,
+            None if run.has_quarantine => {
+                let what = "quarantine: no node of this job waits for another one, so none is kept; leave it out";
+                return Err(RunJobError::Limit(what.to_owned()));
+            }
+            None => {}
         }
         let rollout = match run.has_barrier {
             true => RolloutOptions {

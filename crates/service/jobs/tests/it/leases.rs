@@ -228,7 +228,7 @@ async fn a_run_in_progress_without_end_delays_the_job_for_a_bounded_time() {
     let events = world.over(job).await;
     let told = details(of_kind(&events, "leases_taken")[0]);
     let reason = &told["reasons"][node_name(2).as_str()];
-    assert_eq!(reason, "a run of Puppet in progress did not end in time");
+    assert_eq!(reason, "a run of Puppet is in progress");
     assert_eq!(told["held"], 3);
     released(&world).await;
 }
@@ -294,18 +294,25 @@ async fn leases_survive_a_crash_of_the_server() {
     assert_eq!(leases.len(), 2, "one for each job");
 }
 
-/// A server that died between the end of a job and the release: the agents end the lease by themselves.
+/// Its lease ends by itself.
 #[tokio::test]
 async fn a_node_that_is_away_at_the_end_is_not_waited_for() {
     let world = world(LeaseTimes::default()).await;
     world.agents(9, &leasing());
-    world.sim.change(&node_name(3), |manner| manner.held = true);
+    world.sim.change(&node_name(2), |manner| manner.held = true);
     let job = world.run(on(&LAMP)).await;
-    world.executing(1).await;
-    world.sim.disconnect(&node_name(8));
+    world.executing(4).await;
+    world.until_state(job, 3, "finished").await;
+    world.sim.disconnect(&node_name(0));
     world.sim.let_go();
     finished(&world, job).await;
-    released(&world).await;
+    let free = |world: &World| {
+        [1, 2, 3]
+            .iter()
+            .all(|it| world.sim.lease(&node_name(*it)).is_none())
+    };
+    world.until("the other nodes are free", free).await;
+    assert!(world.sim.lease(&node_name(0)).is_some());
 }
 
 #[tokio::test]
@@ -331,25 +338,30 @@ async fn an_agent_that_does_not_answer_delays_the_job_for_a_bounded_time() {
     world.jobs().stop(job, true).await.unwrap();
 }
 
+fn quarantining(nodes: &[usize]) -> JobSpec {
+    let mut spec = on(nodes);
+    let JobWork::Puppet(work) = &mut spec.work else {
+        panic!("{:?}", spec.work)
+    };
+    work.has_quarantine = true;
+    spec
+}
+
+/// An agent that knows leases, and whose runs fail.
+fn broken() -> Manner {
+    Manner {
+        leases: true,
+        ..failing()
+    }
+}
+
 /// The database fails: neither it nor the nodes that depend on it run by themselves afterwards.
 #[tokio::test]
 async fn nodes_without_success_stay_held_if_the_job_says_so() {
     let world = world(LeaseTimes::default()).await;
     world.agents(9, &leasing());
-    let broken = Manner {
-        leases: true,
-        ..failing()
-    };
-    world.sim.add(&node_name(1), broken);
-    let quarantining = || {
-        let mut spec = on(&[0, 1, 2, 3, 5]);
-        let JobWork::Puppet(work) = &mut spec.work else {
-            panic!("{:?}", spec.work)
-        };
-        work.has_quarantine = true;
-        spec
-    };
-    let job = world.run(quarantining()).await;
+    world.sim.add(&node_name(1), broken());
+    let job = world.run(quarantining(&[0, 1, 2, 3, 5])).await;
     let events = world.over(job).await;
     let told = details(of_kind(&events, "nodes_quarantined")[0]);
     let expected = [1, 2].map(|it| node_name(it).to_string());
@@ -381,11 +393,11 @@ async fn nodes_without_success_stay_held_if_the_job_says_so() {
     assert_eq!(ended, [Some(true), Some(false), None]);
     // A later job takes them over, and its success ends it.
     world.sim.add(&node_name(1), leasing());
-    let again = world.run(quarantining()).await;
+    let again = world.run(quarantining(&[0, 1, 2, 3, 5])).await;
     let events = finished(&world, again).await;
     assert!(of_kind(&events, "nodes_quarantined").is_empty());
     released(&world).await;
-    let mut unordered = quarantining();
+    let mut unordered = quarantining(&LAMP);
     let JobWork::Puppet(work) = &mut unordered.work else {
         panic!("{:?}", unordered.work)
     };
@@ -404,18 +416,9 @@ async fn nodes_without_success_stay_held_if_the_job_says_so() {
 async fn a_quarantine_survives_a_crash_of_the_server() {
     let mut world = World::with(config(applications(), quick())).await;
     world.agents(9, &leasing());
-    let broken = Manner {
-        leases: true,
-        ..failing()
-    };
-    world.sim.add(&node_name(1), broken);
+    world.sim.add(&node_name(1), broken());
     world.sim.change(&node_name(0), |manner| manner.held = true);
-    let mut spec = on(&LAMP);
-    let JobWork::Puppet(work) = &mut spec.work else {
-        panic!("{:?}", spec.work)
-    };
-    work.has_quarantine = true;
-    let job = world.run(spec).await;
+    let job = world.run(quarantining(&LAMP)).await;
     world.until_state(job, 1, "failed").await;
     world.until_state(job, 1, "skipped").await;
     world.kill().await;
@@ -425,4 +428,164 @@ async fn a_quarantine_survives_a_crash_of_the_server() {
     let told = details(of_kind(&events, "nodes_quarantined")[0]);
     let expected = [1, 2].map(|it| node_name(it).to_string());
     assert_eq!(told["nodes"], json!(expected));
+}
+
+/// A run of another job that waits for a lease has no slot, or the ordered job would find none.
+#[tokio::test]
+async fn runs_of_other_jobs_wait_without_a_slot() {
+    let jobs = JobsConfig {
+        global_concurrent_compiles: 2,
+        ..patient()
+    };
+    let world = World::with(config(applications(), jobs)).await;
+    world.agents(9, &leasing());
+    world.sim.change(&node_name(3), |manner| manner.held = true);
+    let ordered = world.run(on(&LAMP)).await;
+    world.executing(1).await;
+    let mut spec = on(&[0, 1, 2, 4]);
+    let JobWork::Puppet(work) = &mut spec.work else {
+        panic!("{:?}", spec.work)
+    };
+    work.environment = None;
+    let other = world.run(spec.clone()).await;
+    // Only the run on the node that no job holds starts.
+    world.until_state(other, 1, "finished").await;
+    world.event(other, "leases_awaited").await;
+    let stopped = world.run(spec).await;
+    world.event(stopped, "leases_awaited").await;
+    world.jobs().stop(stopped, false).await.unwrap();
+    world.over(stopped).await;
+    assert_eq!(world.state(stopped).await, "stopped");
+    world.sim.let_go();
+    let before = finished(&world, ordered).await;
+    let after = finished(&world, other).await;
+    assert_eq!(of_kind(&after, "leases_awaited").len(), 1);
+    let last = before.iter().map(|event| event.id).max().unwrap();
+    let started = of_kind(&after, "node_running");
+    assert_eq!(started.iter().filter(|event| event.id > last).count(), 3);
+}
+
+/// Only a later success, or a release, ends a quarantine.
+#[tokio::test]
+async fn a_later_job_without_success_leaves_a_quarantine() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    world.sim.add(&node_name(3), broken());
+    let first = world.run(quarantining(&LAMP)).await;
+    world.over(first).await;
+    let all = |world: &World| {
+        LAMP.iter()
+            .all(|it| world.sim.quarantine(&node_name(*it)).is_some())
+    };
+    world.until("all nodes are in quarantine", all).await;
+    let before = LAMP.map(|it| world.sim.quarantine(&node_name(it)));
+    let again = world.run(on(&LAMP)).await;
+    world.over(again).await;
+    let restored = |world: &World| LAMP.map(|it| world.sim.quarantine(&node_name(it))) == before;
+    world.until("the quarantine is back", restored).await;
+    world.sim.add(&node_name(3), leasing());
+    let mut noop = on(&LAMP);
+    let JobWork::Puppet(work) = &mut noop.work else {
+        panic!("{:?}", noop.work)
+    };
+    work.flags.noop = true;
+    let noop = world.run(noop).await;
+    finished(&world, noop).await;
+    let three =
+        |world: &World| [0, 1, 2].map(|it| world.sim.quarantine(&node_name(it))) == before[..3];
+    world.until("the quarantine is back", three).await;
+    let repair = world.run(on(&LAMP)).await;
+    finished(&world, repair).await;
+    released(&world).await;
+}
+
+#[tokio::test]
+async fn a_job_that_was_stopped_before_its_first_run_leaves_no_quarantine() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    world
+        .sim
+        .change(&node_name(2), |manner| manner.runs_puppet = true);
+    let job = world.run(quarantining(&LAMP)).await;
+    let three = |world: &World| {
+        [0, 1, 3]
+            .iter()
+            .all(|it| world.sim.lease(&node_name(*it)).is_some())
+    };
+    world.until("three nodes are held", three).await;
+    world.jobs().stop(job, false).await.unwrap();
+    let events = world.over(job).await;
+    assert!(of_kind(&events, "nodes_quarantined").is_empty());
+    released(&world).await;
+}
+
+/// What cannot be kept is not said to be.
+#[tokio::test]
+async fn nodes_that_cannot_be_kept_are_counted() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    world.sim.add(&node_name(3), broken());
+    world.sim.disconnect(&node_name(0));
+    let stock = Manner {
+        stock: true,
+        ..Manner::default()
+    };
+    world.sim.add(&node_name(1), stock);
+    let job = world.run(quarantining(&LAMP)).await;
+    let events = world.over(job).await;
+    let told = details(of_kind(&events, "nodes_quarantined")[0]);
+    let kept = [2, 3].map(|it| node_name(it).to_string());
+    assert_eq!(told, json!({"count": 2, "nodes": kept, "not_kept": 2}));
+}
+
+#[tokio::test]
+async fn a_quarantine_without_an_order_is_refused() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    let Err(RunJobError::Limit(message)) = world.jobs().run(quarantining(&[0, 5])).await else {
+        panic!("it was made");
+    };
+    assert!(message.contains("no node of this job waits"), "{message}");
+}
+
+/// A stopped job keeps the leases until its last run has ended, also after a restart of the server.
+#[tokio::test]
+async fn a_stopping_job_keeps_its_leases_over_a_crash() {
+    let mut world = World::with(config(applications(), quick())).await;
+    world.agents(9, &leasing());
+    world.sim.change(&node_name(3), |manner| manner.held = true);
+    let job = world.run(quarantining(&LAMP)).await;
+    world.executing(1).await;
+    world.jobs().stop(job, false).await.unwrap();
+    world.until_state(job, 3, "skipped").await;
+    world.kill().await;
+    let asked = world.sim.leases_asked().len();
+    world.start().await;
+    let renewed = |world: &World| world.sim.leases_asked().len() >= asked + 4;
+    world.until("the leases were renewed", renewed).await;
+    world.sim.let_go();
+    let events = world.over(job).await;
+    let told = details(of_kind(&events, "nodes_quarantined")[0]);
+    assert_eq!(told["count"], 3);
+    let free = |world: &World| world.sim.lease(&node_name(3)).is_none();
+    world.until("the node with success is free", free).await;
+}
+
+/// A node in quarantine that connects after the leases were taken gets the lease before its run.
+#[tokio::test]
+async fn a_node_that_connects_later_is_held_at_once() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    world.sim.change(&node_name(3), |manner| manner.held = true);
+    let job = world.run(on(&LAMP)).await;
+    world.executing(1).await;
+    world.sim.disconnect(&node_name(0));
+    world.sim.add(&node_name(0), leasing());
+    let held = |world: &World| world.sim.lease(&node_name(0)).is_some();
+    world
+        .until("the node is held, without a renewal", held)
+        .await;
+    world.sim.let_go();
+    finished(&world, job).await;
+    released(&world).await;
 }

@@ -116,6 +116,8 @@ struct Agent {
     lease: Option<Uuid>,
     /// The same, if it lasts until it is released.
     quarantine: Option<Uuid>,
+    /// The lease without an end that the lease replaced.
+    replaced: Option<Uuid>,
 }
 
 #[derive(Clone)]
@@ -200,6 +202,7 @@ impl Sim {
             busy: 0,
             lease: None,
             quarantine: None,
+            replaced: None,
         };
         lock(&self.inner.agents).insert(certname.clone(), agent);
         if lock(&self.inner.port).is_some() {
@@ -696,37 +699,30 @@ impl Inner {
         manner: &Manner,
         request: &PxpRequest,
     ) -> Box<RawValue> {
-        let (lease, lasting) = match request.action.as_str() {
+        let (lease, is_lasting, restores) = match request.action.as_str() {
             action::HOLD_LEASE_ACTION => {
                 let params: action::HoldLeaseParams = action::decode(&request.params).unwrap();
-                (params.lease, params.ttl_s.is_none().then_some(params.lease))
+                (params.lease, params.ttl_s.is_none(), false)
             }
             action::SHOW_LEASE_ACTION => return self.shown_lease(certname),
             _ => {
                 let params: action::ReleaseLeaseParams = action::decode(&request.params).unwrap();
                 let held = self.with(certname, |agent| agent.lease);
-                (params.lease.or(held).unwrap_or_default(), None)
+                let lease = params.lease.or(held).unwrap_or_default();
+                (lease, false, params.restore)
             }
         };
         let asked = (certname.clone(), request.action.clone(), lease);
         lock(&self.leases_asked).push(asked);
         if request.action == action::RELEASE_LEASE_ACTION {
-            let had = self.with(certname, |agent| {
-                agent.quarantine.take_if(|it| *it == lease);
-                agent.lease.take_if(|it| *it == lease)
-            });
-            return action::encode(&json!({"released": had.is_some()}));
+            let had = self.with(certname, |agent| agent.release(lease, restores));
+            return action::encode(&json!({"released": had}));
         }
         let state = match manner.refuses_leases {
             Some(_) => HoldLeaseState::Refused,
             None if manner.runs_puppet => HoldLeaseState::Waiting,
             None => {
-                let (before, quarantine) = self.with(certname, |agent| {
-                    let quarantine = std::mem::replace(&mut agent.quarantine, lasting);
-                    (agent.lease.replace(lease), quarantine)
-                });
-                let is_free = before.is_none_or(|it| it == lease || quarantine == Some(it));
-                assert!(is_free, "two leases at a time");
+                self.with(certname, |agent| agent.hold(lease, is_lasting));
                 HoldLeaseState::Held
             }
         };
@@ -804,6 +800,27 @@ impl Inner {
 // === impl Agent ===
 
 impl Agent {
+    fn hold(&mut self, lease: Uuid, is_lasting: bool) {
+        if let Some(before) = self.lease.filter(|before| *before != lease) {
+            assert_eq!(self.quarantine, Some(before), "two leases at a time");
+            self.replaced = self.quarantine.take();
+        }
+        self.lease = Some(lease);
+        if is_lasting {
+            (self.quarantine, self.replaced) = (Some(lease), None);
+        }
+    }
+
+    /// `false`: it has not this lease.
+    fn release(&mut self, lease: Uuid, restores: bool) -> bool {
+        if self.lease != Some(lease) {
+            return false;
+        }
+        self.quarantine = self.replaced.take().filter(|_| restores);
+        self.lease = self.quarantine;
+        true
+    }
+
     fn capabilities(&self) -> Option<AgentCapabilities> {
         (!self.manner.stock && !self.manner.unannounced).then(|| AgentCapabilities {
             version: "1".to_owned(),

@@ -1,7 +1,7 @@
 //! The order of a job's runs while it runs: [`RunOrder`]. No I/O.
 //!
-//! Invariants: a run is released once, when every run that it waits for has succeeded and the leases are taken; it is blocked once, when one of
-//! them did not; and a run that was blocked is never released.
+//! Invariants: a run is released once, when every run that it waits for has succeeded and the leases are taken; it is
+//! blocked once, when one of those runs did not succeed; and a run that was blocked is never released.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 

@@ -231,7 +231,7 @@ pub const LOCK_FILE_BYTES: u64 = 64 * 1024;
 /// Maximum length of a reported reason for a disabled agent.
 pub const REASON_CHARS: usize = 500;
 
-/// Longest time for which a lease is held without being renewed: an orchestrator that renews every 20 s may be away for as
+/// Longest time for which a lease is held without being renewed: Tutti renews every 40 s, and may be away for as
 /// long as a run of Puppet usually waits for another one ([`LOCK_WAIT`]).
 pub const LEASE_TTL_MAX: Duration = Duration::from_secs(600);
 
@@ -245,8 +245,8 @@ pub const LEASE_JOB_CHARS: usize = 64;
 /// Longest address of the orchestrator in a lease: `pcp://`, a certname of 253 characters, and a client type.
 pub const LEASE_REQUESTER_CHARS: usize = 320;
 
-/// Largest file about leases that is read. The largest is a lease: texts of 64 + 500 + 320 characters, each of at most
-/// 6 bytes in JSON, are 5.3 KB; 16 released leases are 1.3 KB.
+/// Largest file about leases that is read. The largest is that of a lease and the one that it replaced: texts of
+/// 64 + 500 + 320 characters, each of at most 6 bytes in JSON, are 5.3 KB for each; 16 released leases are 1.3 KB.
 pub const LEASE_FILE_BYTES: u64 = 16 * 1024;
 
 /// Timeout for the lock under which leases change, which is held for the time of some small writes.

@@ -1,4 +1,5 @@
-//! Answers to `tutti hold_lease`, `release_lease` and `show_lease`: [`hold`], [`release`], [`show`], and the start of the lease holder.
+//! Answers to `tutti hold_lease`, `release_lease` and `show_lease`: [`hold`], [`release`], [`show`], and the start of the
+//! lease holder.
 //!
 //! Invariant: an answer never waits for Puppet; the lease holder does.
 
@@ -37,10 +38,10 @@ pub(super) async fn release(
     shared: &Arc<ActionEngineState>,
     params: ReleaseLeaseParams,
 ) -> Result<Value, String> {
-    let leases = shared.leases.clone();
-    let released = change(move || leases.release(params.lease)).await?;
+    let (leases, lease) = (shared.leases.clone(), params.lease);
+    let released = change(move || leases.release(&params)).await?;
     if released {
-        let lease = params.lease.map(tracing::field::display);
+        let lease = lease.map(tracing::field::display);
         tracing::info!(lease, "lease released");
     }
     Ok(json!({ "released": released }))

@@ -6,7 +6,7 @@
 //!
 //! | file | written by | content |
 //! |---|---|---|
-//! | `lease.json` | agent | [`StoredLease`]: the wanted lease; on disk before it is acknowledged |
+//! | `lease.json` | agent | [`StoredLease`]: the wanted lease, and the one without an end that it replaced; on disk before it is acknowledged |
 //! | `released.json` | agent, `tutti-agent lease` | [`ReleasedLeases`]: the newest leases that were released |
 //! | `holder.json` | lease holder | [`HolderRecord`]: its progress |
 //! | `state.lock` | | locked for each change of these files and for the begin and end of a lease holder |
@@ -19,6 +19,7 @@
 
 mod holder_record;
 mod listing;
+mod release;
 mod released;
 mod state_files;
 mod stored_lease;
@@ -27,10 +28,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pki::durable;
-use pxp::action::{HoldLeaseParams, HoldLeaseResult, HoldLeaseState, ShownLease};
+use pxp::action::{
+    HoldLeaseParams, HoldLeaseResult, HoldLeaseState, ReleaseLeaseParams, ShownLease,
+};
 use thiserror::Error;
 use uuid::Uuid;
 
+use self::release::{LeaseRelease, ReleaseOutcome};
 use self::released::{LeaseReleaser, ReleasedLeases};
 use self::state_files::{MODE, read_json};
 use crate::spool::ClockReading;
@@ -112,24 +116,37 @@ impl NodeLeases {
         if !exists.map_err(|source| LeaseError::read(&self.directory, source))? {
             return Ok(None);
         }
-        let now = read_clock()?;
         let _state = self.lock_state()?;
-        let lease = self.read_stored()?.filter(|lease| !lease.is_over(&now));
-        match lease {
+        self.list()
+    }
+
+    /// Ends the lease for an administrator of the node, with the one that it replaced, and returns it; `None` if there is
+    /// none. The orchestrator cannot hold the leases again.
+    pub fn release_as_administrator(&self) -> Result<Option<LeaseListing>, LeaseError> {
+        let exists = self.directory.try_exists();
+        if !exists.map_err(|source| LeaseError::read(&self.directory, source))? {
+            return Ok(None);
+        }
+        let _state = self.lock_state()?;
+        let Some(listing) = self.list()? else {
+            return Ok(None);
+        };
+        let release = LeaseRelease {
+            lease: listing.lease,
+            restore: false,
+            by: LeaseReleaser::Administrator,
+        };
+        Ok(self.remove(&release)?.then_some(listing))
+    }
+
+    /// The lease that is not over. The caller has `state.lock`.
+    fn list(&self) -> Result<Option<LeaseListing>, LeaseError> {
+        let now = read_clock()?;
+        let stored = self.read_stored()?;
+        match stored.and_then(|lease| lease.into_current(&now)) {
             Some(lease) => Ok(Some(LeaseListing::of(&lease, self.read_holder()?, &now))),
             None => Ok(None),
         }
-    }
-
-    /// Ends the lease for an administrator of the node, and returns it; `None` if there is none. The orchestrator cannot
-    /// hold the lease again.
-    pub fn release_as_administrator(&self) -> Result<Option<LeaseListing>, LeaseError> {
-        let Some(listing) = self.show()? else {
-            return Ok(None);
-        };
-        let _state = self.lock_state()?;
-        self.remove(listing.lease, LeaseReleaser::Administrator)?;
-        Ok(Some(listing))
     }
 
     /// The lease that is not over, as an orchestrator sees it.
@@ -146,7 +163,8 @@ impl NodeLeases {
         durable::create_dir(&self.directory, DIRECTORY_MODE)?;
         let _state = self.lock_state()?;
         let now = read_clock()?;
-        let current = self.read_stored_or_warn();
+        let stored = self.read_stored_or_warn();
+        let current = stored.and_then(|lease| lease.into_current(&now));
         let released = self.read_released();
         if let Some(why) = released.explain(params.lease) {
             return Ok(LeaseAnswer::unheld(HoldLeaseState::Refused, why.to_owned()));
@@ -154,7 +172,7 @@ impl NodeLeases {
         if let Some(why) = find_other_lease(params.lease, current.as_ref(), &now) {
             return Ok(LeaseAnswer::unheld(HoldLeaseState::Waiting, why));
         }
-        let lease = StoredLease::new(params, requester, &now);
+        let lease = StoredLease::new(params, requester, &now).replacing(current.as_ref());
         if current.as_ref() != Some(&lease) {
             write_json(&self.directory.join(LEASE_FILE), &lease)?;
         }
@@ -168,19 +186,22 @@ impl NodeLeases {
         })
     }
 
-    /// Ends a lease, or with `None` whichever the node has; false if the node does not have it. It cannot be held again in
-    /// either case.
-    pub(crate) fn release(&self, lease: Option<Uuid>) -> Result<bool, LeaseError> {
+    /// Ends a lease, or that which the node has if the request names none; false if the node does not have it. It cannot be
+    /// held again in either case.
+    pub(crate) fn release(&self, params: &ReleaseLeaseParams) -> Result<bool, LeaseError> {
         durable::create_dir(&self.directory, DIRECTORY_MODE)?;
         let _state = self.lock_state()?;
         let now = read_clock()?;
-        let current = self
-            .read_stored_or_warn()
-            .filter(|lease| !lease.is_over(&now));
-        let Some(lease) = lease.or(current.map(|current| current.lease)) else {
+        let stored = self.read_stored_or_warn();
+        let current = stored.and_then(|lease| lease.into_current(&now));
+        let Some(lease) = params.lease.or(current.map(|current| current.lease)) else {
             return Ok(false);
         };
-        self.remove(lease, LeaseReleaser::Orchestrator)
+        self.remove(&LeaseRelease {
+            lease,
+            restore: params.restore,
+            by: LeaseReleaser::Orchestrator,
+        })
     }
 
     /// Looks at the lease that an earlier agent left. Returns true if it is not over and the caller has to start a lease
@@ -195,25 +216,39 @@ impl NodeLeases {
         }
         self.remove_leftovers();
         let now = read_clock()?;
-        match self.read_stored_or_warn() {
-            Some(lease) if lease.is_over(&now) => {
-                durable::remove(&self.directory.join(LEASE_FILE))?;
-                Ok(false)
-            }
-            lease => Ok(lease.is_some()),
+        let Some(stored) = self.read_stored_or_warn() else {
+            return Ok(false);
+        };
+        if stored.into_current(&now).is_some() {
+            return Ok(true);
         }
+        durable::remove(&self.directory.join(LEASE_FILE))?;
+        Ok(false)
     }
 
-    /// Adds the lease to those that were released, before it can be seen to be gone. The caller has `state.lock`.
-    fn remove(&self, lease: Uuid, by: LeaseReleaser) -> Result<bool, LeaseError> {
+    /// Adds the lease to those that were released, before it can be seen to be gone, and with it the one that it replaced
+    /// unless that is to be restored. The caller has `state.lock`.
+    fn remove(&self, release: &LeaseRelease) -> Result<bool, LeaseError> {
+        let stored = self.read_stored_or_warn();
+        let outcome = stored.map_or(ReleaseOutcome::Unknown, |stored| release.apply(stored));
         let mut released = self.read_released();
-        released.add(lease, by);
-        write_json(&self.directory.join(RELEASED_FILE), &released)?;
-        let current = self.read_stored_or_warn();
-        if current.is_none_or(|current| current.lease != lease) {
-            return Ok(false);
+        if let ReleaseOutcome::Ended {
+            replaced: Some(lease),
+        } = outcome
+        {
+            released.add(lease, release.by);
         }
-        Ok(durable::remove(&self.directory.join(LEASE_FILE))?)
+        released.add(release.lease, release.by);
+        write_json(&self.directory.join(RELEASED_FILE), &released)?;
+        let path = self.directory.join(LEASE_FILE);
+        match outcome {
+            ReleaseOutcome::Unknown => Ok(false),
+            ReleaseOutcome::Ended { .. } => Ok(durable::remove(&path)?),
+            ReleaseOutcome::Left(lease) => {
+                write_json(&path, &*lease)?;
+                Ok(true)
+            }
+        }
     }
 
     fn read_stored(&self) -> Result<Option<StoredLease>, LeaseError> {
@@ -287,7 +322,7 @@ impl NodeLeases {
     /// The wanted lease, if it is not over.
     pub(crate) fn read_wanted(&self, now: &ClockReading) -> Option<StoredLease> {
         let stored = self.read_stored().ok().flatten();
-        stored.filter(|lease| !lease.is_over(now))
+        stored.and_then(|lease| lease.into_current(now))
     }
 
     /// The wanted lease and its progress, if the process `pid` is its lease holder.
@@ -355,12 +390,11 @@ impl NodeLeases {
         let (Ok(_state), Ok(now)) = (self.lock_state(), read_clock()) else {
             return Some(claim);
         };
-        match self.read_stored().ok().flatten() {
-            Some(lease) if !lease.is_over(&now) => return Some(claim),
-            // If it stays, it is over nevertheless.
-            Some(_) => drop(durable::remove(&self.directory.join(LEASE_FILE))),
-            None => {}
+        if self.read_wanted(&now).is_some() {
+            return Some(claim);
         }
+        // If it stays, it is over nevertheless.
+        let _ = durable::remove(&self.directory.join(LEASE_FILE));
         give_back();
         let _ = std::fs::remove_file(self.directory.join(HOLDER_FILE));
         drop(claim);

@@ -23,6 +23,9 @@ pub(crate) struct StoredLease {
     pub(crate) requester: String,
     /// `None` for a lease that lasts until it is released, also over a restart of the node.
     pub(crate) end: Option<LeaseEnd>,
+    /// The lease without an end that this one with an end replaced. It comes back when this one is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) replaced: Option<Box<StoredLease>>,
 }
 
 /// The end of a lease by the clock since boot.
@@ -59,7 +62,40 @@ impl StoredLease {
             reason: to_line(&params.reason, REASON_CHARS),
             requester: to_line(requester, LEASE_REQUESTER_CHARS),
             end,
+            replaced: None,
         }
+    }
+
+    /// This lease in the place of the one that the node has. If this one has an end, the lease without one is kept for the
+    /// time after it.
+    pub(crate) fn replacing(mut self, current: Option<&Self>) -> Self {
+        self.replaced = match current {
+            _ if self.is_lasting() => None,
+            None => None,
+            Some(current) if current.is_lasting() => Some(Box::new(current.clone())),
+            Some(current) => current.replaced.clone(),
+        };
+        self
+    }
+
+    /// The lease that counts now: this one, or the one that it replaced; `None` if both are over.
+    pub(crate) fn into_current(self, now: &ClockReading) -> Option<Self> {
+        match self.is_over(now) {
+            true => self.into_replaced(),
+            false => Some(self),
+        }
+    }
+
+    /// The lease without an end that this one replaced.
+    pub(crate) fn into_replaced(self) -> Option<Self> {
+        let mut replaced = *self.replaced.filter(|it| it.is_lasting())?;
+        replaced.replaced = None;
+        Some(replaced)
+    }
+
+    /// True for a lease that lasts until it is released.
+    pub(crate) fn is_lasting(&self) -> bool {
+        self.end.is_none()
     }
 
     /// The time left. An end that no request can have set counts as reached.

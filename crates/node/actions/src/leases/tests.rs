@@ -17,6 +17,17 @@ fn hold(leases: &NodeLeases, lease: u128, ttl_s: Option<u32>) -> LeaseAnswer {
         .unwrap()
 }
 
+fn release(leases: &NodeLeases, lease: Option<u128>) -> bool {
+    release_as(leases, lease, false)
+}
+
+fn release_as(leases: &NodeLeases, lease: Option<u128>, restore: bool) -> bool {
+    let lease = lease.map(Uuid::from_u128);
+    leases
+        .release(&ReleaseLeaseParams { lease, restore })
+        .unwrap()
+}
+
 fn wanted(leases: &NodeLeases) -> Option<Uuid> {
     let now = ClockReading::read().unwrap();
     leases.read_wanted(&now).map(|lease| lease.lease)
@@ -77,16 +88,15 @@ fn a_lease_without_an_end_gives_way() {
 #[test]
 fn a_released_lease_cannot_be_held_again() {
     let (_spool, leases) = leases();
-    let lease = Uuid::from_u128(1);
     hold(&leases, 1, Some(60));
-    assert!(leases.release(Some(lease)).unwrap());
-    assert!(!leases.release(Some(lease)).unwrap(), "it is gone");
+    assert!(release(&leases, Some(1)));
+    assert!(!release(&leases, Some(1)), "it is gone");
     let late = hold(&leases, 1, Some(60));
     assert_eq!(late.result.state, HoldLeaseState::Refused);
     assert!(!late.needs_holder);
     assert_eq!(wanted(&leases), None);
 
-    assert!(!leases.release(Some(Uuid::from_u128(2))).unwrap());
+    assert!(!release(&leases, Some(2)));
     let overtaken = hold(&leases, 2, Some(60));
     assert_eq!(
         overtaken.result.state,
@@ -103,7 +113,7 @@ fn a_released_lease_cannot_be_held_again() {
 fn a_release_of_another_lease_leaves_this_one() {
     let (_spool, leases) = leases();
     hold(&leases, 1, Some(60));
-    assert!(!leases.release(Some(Uuid::from_u128(2))).unwrap());
+    assert!(!release(&leases, Some(2)));
     assert_eq!(wanted(&leases), Some(Uuid::from_u128(1)));
 }
 
@@ -156,7 +166,7 @@ fn a_holder_goes_on_if_the_lease_is_renewed_before_its_end() {
     hold(&leases, 1, Some(60));
     let claim = leases.begin_holding().unwrap().unwrap();
     let claim = leases.end_holding(claim, || panic!("the lease is not over"));
-    leases.release(Some(Uuid::from_u128(1))).unwrap();
+    release(&leases, Some(1));
     let mut given_back = false;
     assert!(
         leases
@@ -219,15 +229,131 @@ fn damaged_files_are_replaced_by_the_next_request() {
 #[test]
 fn an_orchestrator_sees_and_ends_whichever_lease_the_node_has() {
     let (_spool, leases) = leases();
-    assert!(!leases.release(None).unwrap());
+    assert!(!release(&leases, None));
     assert_eq!(leases.show_to_orchestrator().unwrap(), None);
     hold(&leases, 1, None);
     let shown = leases.show_to_orchestrator().unwrap().unwrap();
     assert_eq!((shown.lease, shown.ends_in_s), (Uuid::from_u128(1), None));
-    assert!(leases.release(None).unwrap());
+    assert!(release(&leases, None));
     assert_eq!(wanted(&leases), None);
     assert_eq!(hold(&leases, 1, None).result.state, HoldLeaseState::Refused);
     hold(&leases, 2, Some(60));
     let left = leases.show_to_orchestrator().unwrap().unwrap().ends_in_s;
     assert!((1..=60).contains(&left.unwrap()));
+}
+
+/// Changes `lease.json`, as the passage of time or a restart of the machine would.
+fn make_over(leases: &NodeLeases) {
+    let mut lease = leases.read_stored().unwrap().unwrap();
+    lease.end.as_mut().unwrap().boot_id = "an earlier boot".to_owned();
+    write_json(&leases.directory.join(LEASE_FILE), &lease).unwrap();
+}
+
+/// A lease 1 without an end that lease 2 replaces.
+fn replaced() -> (tempfile::TempDir, NodeLeases) {
+    let (spool, leases) = leases();
+    hold(&leases, 1, None);
+    hold(&leases, 2, Some(60));
+    assert_eq!(wanted(&leases), Some(Uuid::from_u128(2)));
+    (spool, leases)
+}
+
+fn is_refused(leases: &NodeLeases, lease: u128) -> bool {
+    hold(leases, lease, None).result.state == HoldLeaseState::Refused
+}
+
+#[test]
+fn a_replaced_lease_is_back_when_the_new_one_is_over() {
+    let (_spool, leases) = replaced();
+    hold(&leases, 2, Some(60));
+    make_over(&leases);
+    assert_eq!(wanted(&leases), Some(Uuid::from_u128(1)));
+    let shown = leases.show().unwrap().unwrap();
+    assert_eq!((shown.lease, shown.until), (Uuid::from_u128(1), None));
+    assert!(leases.resume().unwrap(), "a lease holder is needed");
+    let claim = leases.begin_holding().unwrap().unwrap();
+    let claim = leases.end_holding(claim, || panic!("a lease is back"));
+    drop(claim.unwrap());
+    // The next one replaces it as well, and a late renewal of the second one waits.
+    hold(&leases, 3, Some(60));
+    assert_eq!(wanted(&leases), Some(Uuid::from_u128(3)));
+    assert!(hold(&leases, 2, Some(60)).result.message.is_some());
+    make_over(&leases);
+    assert_eq!(wanted(&leases), Some(Uuid::from_u128(1)));
+    assert!(release(&leases, None));
+    assert_eq!(wanted(&leases), None);
+    assert!(is_refused(&leases, 1));
+}
+
+#[test]
+fn a_release_restores_a_replaced_lease_or_ends_it() {
+    for named in [Some(2), None] {
+        let (_spool, leases) = replaced();
+        assert!(release_as(&leases, named, true));
+        assert_eq!(wanted(&leases), Some(Uuid::from_u128(1)));
+        assert!(is_refused(&leases, 2));
+        assert!(!is_refused(&leases, 1));
+
+        let (_spool, leases) = replaced();
+        assert!(release(&leases, named));
+        assert_eq!(wanted(&leases), None);
+        assert!(is_refused(&leases, 1) && is_refused(&leases, 2));
+    }
+    let (_spool, leases) = replaced();
+    make_over(&leases);
+    assert!(release(&leases, Some(2)), "late, and a success");
+    assert_eq!(wanted(&leases), None);
+    assert!(is_refused(&leases, 1));
+}
+
+#[test]
+fn the_replaced_lease_can_be_released_by_itself() {
+    let (_spool, leases) = replaced();
+    assert!(release(&leases, Some(1)));
+    assert_eq!(wanted(&leases), Some(Uuid::from_u128(2)));
+    make_over(&leases);
+    assert_eq!(wanted(&leases), None);
+
+    let (_spool, leases) = replaced();
+    make_over(&leases);
+    assert!(release(&leases, Some(1)));
+    assert_eq!(wanted(&leases), None);
+    assert!(!leases.resume().unwrap());
+}
+
+#[test]
+fn an_administrator_ends_the_replaced_lease_too() {
+    let (_spool, leases) = replaced();
+    let shown = leases.release_as_administrator().unwrap().unwrap();
+    assert_eq!(shown.lease, Uuid::from_u128(2));
+    assert_eq!(wanted(&leases), None);
+    for lease in [1, 2] {
+        let message = hold(&leases, lease, None).result.message.unwrap();
+        assert!(message.contains("administrator"), "{message}");
+    }
+}
+
+#[test]
+fn a_new_lease_without_an_end_replaces_for_good() {
+    let (_spool, leases) = replaced();
+    hold(&leases, 2, None);
+    assert_eq!(leases.read_stored().unwrap().unwrap().replaced, None);
+    assert!(release_as(&leases, Some(2), true));
+    assert_eq!(wanted(&leases), None);
+}
+
+#[test]
+fn the_file_of_two_leases_can_be_read() {
+    let (_spool, leases) = leases();
+    let text = "\"\u{10ffff}".repeat(1000);
+    for (lease, ttl_s) in [(1, None), (2, Some(60))] {
+        let params = HoldLeaseParams {
+            job: text.clone(),
+            reason: text.clone(),
+            ..params(lease, ttl_s)
+        };
+        leases.hold(&params, &text).unwrap();
+    }
+    let stored = leases.read_stored().unwrap().unwrap();
+    assert_eq!(stored.replaced.unwrap().lease, Uuid::from_u128(1));
 }

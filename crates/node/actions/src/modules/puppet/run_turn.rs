@@ -97,7 +97,8 @@ impl RunLocks<'_> {
             return RunTurn::Busy(RunObstacle::Run(pid));
         };
         // From here on the lease holder cannot give its lock back; it may just have done so.
-        let is_held = self.leases.find_held_by(pid, now).is_some()
+        let held = self.leases.find_held_by(pid, now);
+        let is_held = held.is_some_and(|(lease, _)| self.lease == Some(lease.lease))
             && lock::read_lock_holder(self.standard) == Some(pid);
         if !is_held {
             return self.without(lock);
@@ -165,7 +166,7 @@ impl HeldLease {
             holder,
             name: lease.name(),
             end: lease.describe_end(now),
-            is_lasting: lease.end.is_none(),
+            is_lasting: lease.is_lasting(),
         }
     }
 }

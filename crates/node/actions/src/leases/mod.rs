@@ -172,7 +172,7 @@ impl NodeLeases {
         if let Some(why) = find_other_lease(params.lease, current.as_ref(), &now) {
             return Ok(LeaseAnswer::unheld(HoldLeaseState::Waiting, why));
         }
-        let lease = StoredLease::new(params, requester, &now).replacing(current.as_ref());
+        let lease = StoredLease::requested(params, requester, &now, current.as_ref());
         if current.as_ref() != Some(&lease) {
             write_json(&self.directory.join(LEASE_FILE), &lease)?;
         }

@@ -48,7 +48,7 @@ pub(crate) enum LeaseTerm {
 
 impl StoredLease {
     /// The lease that a request asks for. Texts are shortened to one printable line.
-    pub(crate) fn new(params: &HoldLeaseParams, requester: &str, now: &ClockReading) -> Self {
+    pub(super) fn new(params: &HoldLeaseParams, requester: &str, now: &ClockReading) -> Self {
         let end = params.ttl_s.map(|seconds| {
             let ttl = Duration::from_secs(u64::from(seconds.max(1))).min(LEASE_TTL_MAX);
             LeaseEnd {
@@ -66,9 +66,29 @@ impl StoredLease {
         }
     }
 
+    /// The lease of a node that has the lease `current` when the request arrives. A renewal that arrives late gives no end
+    /// to a lease that was made to last.
+    pub(crate) fn requested(
+        params: &HoldLeaseParams,
+        requester: &str,
+        now: &ClockReading,
+        current: Option<&Self>,
+    ) -> Self {
+        match current {
+            Some(current)
+                if current.lease == params.lease
+                    && current.is_lasting()
+                    && params.ttl_s.is_some() =>
+            {
+                current.clone()
+            }
+            _ => Self::new(params, requester, now).replacing(current),
+        }
+    }
+
     /// This lease in the place of the one that the node has. If this one has an end, the lease without one is kept for the
     /// time after it.
-    pub(crate) fn replacing(mut self, current: Option<&Self>) -> Self {
+    fn replacing(mut self, current: Option<&Self>) -> Self {
         self.replaced = match current {
             _ if self.is_lasting() => None,
             None => None,

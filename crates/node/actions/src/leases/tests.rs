@@ -357,3 +357,16 @@ fn the_file_of_two_leases_can_be_read() {
     let stored = leases.read_stored().unwrap().unwrap();
     assert_eq!(stored.replaced.unwrap().lease, Uuid::from_u128(1));
 }
+
+#[test]
+fn a_late_renewal_gives_no_end_to_a_lasting_lease() {
+    let (_spool, leases) = leases();
+    for ttl_s in [Some(60), None, Some(60)] {
+        hold(&leases, 1, ttl_s);
+    }
+    assert_eq!(leases.read_stored().unwrap().unwrap().end, None);
+    hold(&leases, 2, Some(60));
+    make_over(&leases);
+    hold(&leases, 1, Some(60));
+    assert_eq!(leases.show().unwrap().unwrap().until, None);
+}

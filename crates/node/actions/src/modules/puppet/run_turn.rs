@@ -55,7 +55,7 @@ pub(super) struct HeldLease {
     pub(super) name: String,
     /// The end in words, such as `until it is released`.
     pub(super) end: String,
-    /// It lasts until it is released, so no run waits for that.
+    /// It lasts until it is released or replaced.
     pub(super) is_lasting: bool,
 }
 
@@ -141,7 +141,7 @@ impl RunObstacle {
         }
     }
 
-    /// True if it makes no sense to wait.
+    /// True for a lease without an end, for which a run without a lease does not wait.
     pub(super) fn is_lasting(&self) -> bool {
         matches!(self, Self::Lease(lease) if lease.is_lasting)
     }

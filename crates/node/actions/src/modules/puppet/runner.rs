@@ -293,7 +293,9 @@ impl PuppetRunner<'_> {
                 RunTurn::Free(leased) => break Ok(leased),
                 RunTurn::Busy(obstacle) => obstacle,
             };
-            if self.began.elapsed() >= self.patience || obstacle.is_lasting() {
+            // The lease that this run names replaces one without an end within seconds.
+            let is_hopeless = obstacle.is_lasting() && self.order.lease.is_none();
+            if self.began.elapsed() >= self.patience || is_hopeless {
                 break Err(RunHindrance::Busy(Some(obstacle)));
             }
             if told.as_ref() != Some(&obstacle) {

@@ -277,6 +277,7 @@ check('invalid attributes fail their resource without a connection') do
   fails(/`verify` is not/, HttpProbe, 1, { verify: 'no' })
   fails(/`status_codes` is not between/, HttpProbe, 1, { status_codes: [200, 1000] })
   fails(/`user` contains a NUL/, PostgresProbe, 1, { user: "a\0database" })
+  fails(/`user` is empty/, PostgresProbe, 1, { user: '', password: 'x' })
 end
 
 check('a web service answers with an expected status') do
@@ -284,6 +285,17 @@ check('a web service answers with an expected status') do
   equal [], available(HttpProbe, port, { base_path: 'health?x=1', status_codes: [200, '204'] })
   request = requests.pop
   equal "GET /health?x=1 HTTP/1.1\r\nHost: 127.0.0.1:#{port}", request.lines.first(2).join.chomp
+end
+
+check('messages have no query and no secret path') do
+  port, requests = http("HTTP/1.1 503 Service Unavailable\r\n\r\n")
+  fails(%r{:#{port}/health is not (?!.*hunter)}, HttpProbe, port, { base_path: '/health?token=hunter2' })
+  equal 'GET /health?token=hunter2 HTTP/1.1', requests.pop.lines.first.chomp
+  fails(%r{:#{port}/\[redacted\] is not (?!.*hunter)}, HttpProbe, port, { base_path: Secret.new('/hunter2') })
+  equal 'GET /hunter2 HTTP/1.1', requests.pop.lines.first.chomp
+  resource = Resource.new({ host: '127.0.0.1', port: port, base_path: '/hunter2' }, noop: true)
+  resource.define_singleton_method(:secret_parameter?) { |name| name == :base_path }
+  equal "http://127.0.0.1:#{port}/[redacted]", HttpProbe.new(Attributes.new(resource)).place
 end
 
 check('another status is a failure, and a redirect is not followed') do
@@ -380,6 +392,17 @@ check('messages that no PostgreSQL sends are failures') do
   fails(/more than 262144 bytes/, PostgresProbe, port)
 end
 
+check('a password is not sent in clear text without TLS') do
+  received = Queue.new
+  port = serve do |socket|
+    socket.read(socket.read(4).unpack1('N') - 4)
+    socket.write(['R', 8, 3].pack('aNN'))
+    received << socket.read
+  end
+  fails(/of postgres in clear text, and it is not sent without TLS; set `ssl`/, PostgresProbe, port, { password: 'x' })
+  equal '', received.pop
+end
+
 check('a server without TLS, and one that sends bytes before TLS begins') do
   port = serve { |socket| socket.read(8); socket.write('N'); socket.read }
   fails(/does not offer TLS/, PostgresProbe, port, { ssl: true })
@@ -427,14 +450,18 @@ end
 
 if (port = POSTGRES['ready'])
   check('PostgreSQL: a session by each method') do
-    %w[scram md5 plain].each { |user| equal [], available(PostgresProbe, port, real(user: user)) }
+    %w[scram md5].each { |user| equal [], available(PostgresProbe, port, real(user: user)) }
+    fails(/not sent without TLS/, PostgresProbe, port, real(user: 'plain'))
+    equal [], available(PostgresProbe, port, real(user: 'plain', ssl: true, verify: 'none'))
+    equal [], available(PostgresProbe, port, { user: 'scram', database: '', password: '' })
     equal [], available(PostgresProbe, port, { user: 'tutti', database: 'app' })
     equal [], available(PostgresProbe, port, { user: 'scram', database: 'app' })
   end
 
   check('PostgreSQL: a wrong password, a missing database, a refused user') do
     %w[scram md5 plain].each do |user|
-      message = warning(PostgresProbe, port, real(user: user, password: Secret.new('wrong secret')))
+      more = { user: user, password: Secret.new('wrong secret'), ssl: user == 'plain', verify: 'none' }
+      message = warning(PostgresProbe, port, real(more))
       raise message unless message.include?("password authentication failed for user \"#{user}\" (28P01)")
       raise message if message.include?('wrong secret')
     end

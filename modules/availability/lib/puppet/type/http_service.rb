@@ -34,11 +34,13 @@ Puppet::Type.newtype(:http_service, is_capability: true) do
   end
 
   newparam(:verify) do
-    desc 'The CA of the certificate: `puppet` (unless set), `system`, the absolute path of a file, or `none`.'
+    desc 'The CA of the certificate: `puppet` (unless set), `system`, the absolute path of a file, or `none`.
+      Lists of revoked certificates are not checked.'
   end
 
   newparam(:base_path) do
-    desc 'The path that is requested: `/` unless set.'
+    desc 'The path that is requested, with a query if it has one: `/` unless set. It may be Sensitive. Messages show it
+      without its query, or not at all if it is Sensitive.'
   end
 
   newparam(:status_codes) do
@@ -51,5 +53,15 @@ Puppet::Type.newtype(:http_service, is_capability: true) do
 
   newparam(:ping_interval) do
     desc 'Seconds between two attempts: 1 unless set.'
+  end
+
+  # Puppet warns of secret parameters, since it can hide those of properties only. Messages omit this one.
+  def set_sensitive_parameters(names)
+    @secret_parameters = names.map(&:to_sym)
+    super(names - [:base_path])
+  end
+
+  def secret_parameter?(name)
+    Array(@secret_parameters).include?(name)
   end
 end

@@ -35,7 +35,8 @@ Puppet::Type.newtype(:postgres_service, is_capability: true) do
   end
 
   newparam(:password) do
-    desc 'Password of the user, which may be Sensitive. Without one, a server that asks for it is available.'
+    desc 'Password of the user, which may be Sensitive. Without one, a server that asks for it is available.
+      It is sent in clear text with `ssl` only.'
   end
 
   newparam(:ssl) do
@@ -43,7 +44,8 @@ Puppet::Type.newtype(:postgres_service, is_capability: true) do
   end
 
   newparam(:verify) do
-    desc 'The CA of the certificate: `puppet` (unless set), `system`, the absolute path of a file, or `none`.'
+    desc 'The CA of the certificate: `puppet` (unless set), `system`, the absolute path of a file, or `none`.
+      Lists of revoked certificates are not checked.'
   end
 
   newparam(:timeout) do

@@ -71,6 +71,11 @@ module PuppetX
         path.start_with?('/') ? path : "/#{path}"
       end
 
+      # The path for messages: without its query, which may contain a secret.
+      def shown_base_path
+        secret?(:base_path) ? '/[redacted]' : base_path[/\A[^?#]*/]
+      end
+
       def ssl?
         TRUE_OR_FALSE.fetch((value(:ssl) || false).to_s) do
           raise InvalidAttribute, '`ssl` is neither true nor false'
@@ -86,6 +91,10 @@ module PuppetX
         Trust.new(verify)
       end
 
+      def user(default)
+        name(:user, default) || raise(InvalidAttribute, "`user` is empty; set it, or omit it for #{default}")
+      end
+
       # A text for PostgreSQL, which ends texts with a NUL.
       def name(attribute, default = nil)
         name = text(attribute, default)
@@ -95,6 +104,13 @@ module PuppetX
       end
 
       private
+
+      # Puppet unwraps most secrets of a catalog, and tells their names to the type.
+      def secret?(attribute)
+        return true if @resource[attribute].respond_to?(:unwrap)
+
+        @resource.respond_to?(:secret_parameter?) && @resource.secret_parameter?(attribute)
+      end
 
       # The value of an attribute without the wrapper of a secret; `nil` without a value.
       def value(attribute)

@@ -18,13 +18,14 @@ module PuppetX
         @is_tls = attributes.ssl?
         @port = attributes.port(PORTS[@is_tls])
         @path = attributes.base_path
+        @shown_path = attributes.shown_base_path
         @status_codes = attributes.status_codes
         @trust = attributes.trust
       end
 
       def place
         by = @address == @host ? '' : " (at #{@address})"
-        "#{@is_tls ? 'https' : 'http'}://#{authority}#{@path}#{by}"
+        "#{@is_tls ? 'https' : 'http'}://#{authority}#{@shown_path}#{by}"
       end
 
       def attempt(deadline)

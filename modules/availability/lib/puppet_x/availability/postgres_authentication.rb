@@ -6,7 +6,8 @@ require_relative 'scram'
 
 module PuppetX
   module Availability
-    # Answers the requests of a server that authenticates a user of PostgreSQL. The password is in no message.
+    # Answers the requests of a server that authenticates a user of PostgreSQL. The password is in no message, and is sent
+    # in clear text with TLS only.
     class PostgresAuthentication
       OK = 0
       CLEARTEXT = 3
@@ -15,10 +16,11 @@ module PuppetX
       SASL_CONTINUE = 11
       SASL_FINAL = 12
 
-      def initialize(messages, user, password)
+      def initialize(messages, user, password, is_tls)
         @messages = messages
         @user = user
         @password = password
+        @is_tls = is_tls
         @is_complete = false
       end
 
@@ -48,13 +50,22 @@ module PuppetX
 
       def reply(request, data)
         case request
-        when CLEARTEXT then @messages.send('p', "#{@password}\0")
+        when CLEARTEXT then send_cleartext
         when MD5 then @messages.send('p', "#{md5(data.byteslice(0, 4))}\0")
         when SASL then begin_scram(data)
         when SASL_CONTINUE then @messages.send('p', scram.answer(data))
         when SASL_FINAL then scram.verify(data)
         else raise Failure, "the server wants authentication by a method that the check has not (#{request})"
         end
+      end
+
+      def send_cleartext
+        unless @is_tls
+          raise Failure, "the server asks for the password of #{@user} in clear text, and it is not sent without TLS; " \
+                         'set `ssl` to true, or the method scram-sha-256 in the server\'s pg_hba.conf'
+        end
+
+        @messages.send('p', "#{@password}\0")
       end
 
       def md5(salt)

@@ -24,9 +24,9 @@ module PuppetX
         @port = attributes.port(PORT)
         @is_tls = attributes.ssl?
         @trust = attributes.trust
-        @user = attributes.name(:user, USER)
+        @user = attributes.user(USER)
         @password = attributes.name(:password)
-        @database = attributes.name(:database, @user)
+        @database = attributes.name(:database) || @user
       end
 
       def place
@@ -59,7 +59,7 @@ module PuppetX
 
       # `:asks` if the server wants a password and there is none, or the session is open.
       def open_session(messages)
-        authentication = PostgresAuthentication.new(messages, @user, @password)
+        authentication = PostgresAuthentication.new(messages, @user, @password, @is_tls)
         loop do
           type, body = messages.read
           case type

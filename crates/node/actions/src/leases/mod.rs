@@ -390,11 +390,13 @@ impl NodeLeases {
         let (Ok(_state), Ok(now)) = (self.lock_state(), read_clock()) else {
             return Some(claim);
         };
-        if self.read_wanted(&now).is_some() {
-            return Some(claim);
+        if let Some(stored) = self.read_stored().ok().flatten() {
+            if stored.into_current(&now).is_some() {
+                return Some(claim);
+            }
+            // If it stays, it is over nevertheless.
+            let _ = durable::remove(&self.directory.join(LEASE_FILE));
         }
-        // If it stays, it is over nevertheless.
-        let _ = durable::remove(&self.directory.join(LEASE_FILE));
         give_back();
         let _ = std::fs::remove_file(self.directory.join(HOLDER_FILE));
         drop(claim);

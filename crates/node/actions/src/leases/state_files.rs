@@ -105,7 +105,12 @@ impl LeaseFileLock {
     }
 
     fn lock(path: &Path, operation: FlockOperation) -> Result<Option<Self>, LeaseError> {
-        let Some(file) = open_regular(path, true)? else {
+        // A file that is opened for reading only is closed without an event for a lease holder that watches the directory.
+        let file = match open_regular(path, false)? {
+            Some(file) => Some(file),
+            None => open_regular(path, true)?,
+        };
+        let Some(file) = file else {
             return Err(LeaseError::read(path, io::ErrorKind::NotFound.into()));
         };
         loop {

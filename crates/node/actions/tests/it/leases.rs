@@ -1,8 +1,10 @@
 //! Leases, with a scripted `puppet` and real lease holders.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use actions::defaults::LEASE_LOOK_INTERVAL;
@@ -278,6 +280,96 @@ async fn a_run_does_not_wait_for_a_lease_without_an_end() {
     assert_eq!(puppet.result().await.status, "changed");
 }
 
+/// The release at the end of a run may be faster than the renewal that brings the lease of the next one.
+#[tokio::test]
+async fn a_run_that_names_a_lease_waits_for_it_beside_one_without_an_end() {
+    let puppet = Puppet::start(&locks_until_go()).await;
+    puppet.go();
+    hold_fully(&puppet.node, 1, None).await;
+    let params = run_params(Some(2));
+    let id = puppet.node.non_blocking("puppet", "run", &params);
+    assert_eq!(puppet.node.broker.provisional().await, id);
+    let waiting = puppet.node.entry(&id).join("waiting.json");
+    until("it waits", || waiting.exists()).await;
+    hold_fully(&puppet.node, 2, LONG).await;
+    let result = puppet.result().await;
+    assert_eq!((result.status.as_str(), result.error), ("changed", None));
+    release(&puppet.node, 2).await;
+    puppet.until_unlocked().await;
+}
+
+/// Collects the processes that have Puppet's lock, as often as possible, until dropped.
+struct LockWatch {
+    stop: mpsc::Sender<()>,
+    seen: std::thread::JoinHandle<BTreeSet<Option<u32>>>,
+}
+
+impl LockWatch {
+    fn start(puppet: &Puppet) -> Self {
+        let lock = puppet.lock();
+        let (stop, stopped) = mpsc::channel();
+        let seen = std::thread::spawn(move || {
+            let mut seen = BTreeSet::new();
+            while stopped.try_recv() == Err(mpsc::TryRecvError::Empty) {
+                let text = std::fs::read_to_string(&lock).unwrap_or_default();
+                seen.insert(text.trim().parse().ok());
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            seen
+        });
+        Self { stop, seen }
+    }
+
+    fn end(self) -> Vec<Option<u32>> {
+        self.stop.send(()).unwrap();
+        self.seen.join().unwrap().into_iter().collect()
+    }
+}
+
+async fn until_held_by(puppet: &Puppet, number: u128) {
+    let leases = leases(&puppet.node);
+    until("the other lease is held", || {
+        let shown = leases.show().unwrap();
+        shown.is_some_and(|it| it.lease == lease(number) && it.state == HoldLeaseState::Held)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_replaced_quarantine_is_back_without_a_gap() {
+    let puppet = Puppet::start(&locks_until_go()).await;
+    puppet.go();
+    hold_fully(&puppet.node, 1, None).await;
+    let holder = puppet.lock_pid();
+    let watch = LockWatch::start(&puppet);
+    // The orchestrator of the second job is gone.
+    hold_fully(&puppet.node, 2, LONG).await;
+    assert_eq!(puppet.run_with_lease(2).await.status, "changed");
+    hold(&puppet.node, 2, SHORT).await;
+    let began = Instant::now();
+    until_held_by(&puppet, 1).await;
+    assert!(began.elapsed() < LEASE_LOOK_INTERVAL, "not by chance");
+    // The third job fails.
+    hold_fully(&puppet.node, 3, LONG).await;
+    let params = json!({ "lease": lease(3), "restore": true });
+    puppet.node.blocking("tutti", "release_lease", &params);
+    assert_eq!(
+        puppet.node.broker.results().await,
+        json!({"released": true})
+    );
+    until_held_by(&puppet, 1).await;
+    assert!(puppet.run_by_hand().contains(IN_PROGRESS));
+    assert_eq!(watch.end(), [holder], "the lock was never free");
+    // The fourth one succeeds.
+    hold_fully(&puppet.node, 4, LONG).await;
+    assert!(release(&puppet.node, 4).await);
+    puppet.until_unlocked().await;
+    for number in [1, 3, 4] {
+        let late = hold(&puppet.node, number, None).await;
+        assert_eq!(late.state, HoldLeaseState::Refused);
+    }
+}
+
 #[tokio::test]
 async fn native_checks_of_files_wait_for_a_lease_too() {
     let puppet = Puppet::start(&locks_until_go()).await;
@@ -370,6 +462,15 @@ async fn a_renewal_during_the_last_run_keeps_the_lease() {
     puppet.until_unlocked().await;
 }
 
+/// The processor time that a process has used.
+fn cpu_ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields = stat.rsplit(") ").next().unwrap().split(' ');
+    // `utime` and `stime`.
+    let used = fields.skip(11).take(2);
+    used.map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+}
+
 #[tokio::test]
 async fn a_puppet_that_outlives_its_runner_keeps_the_lock() {
     let puppet = Puppet::start(&locks_until_go()).await;
@@ -391,6 +492,10 @@ async fn a_puppet_that_outlives_its_runner_keeps_the_lock() {
     assert_eq!(puppet.result().await.cause, Some(PuppetCause::Killed));
     assert!(release(&puppet.node, 1).await);
     let holder = puppet.lock_pid().unwrap();
+    let used = cpu_ticks(holder);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let used = cpu_ticks(holder) - used;
+    assert!(used < 10, "it sleeps, and used {used} ticks of 10 ms");
     // Another lease is not held either before that Puppet has ended.
     let answer = hold_until(&puppet.node, (2, LONG), |answer| answer.run_pid.is_some()).await;
     assert_eq!(answer.state, HoldLeaseState::Waiting);
@@ -560,8 +665,8 @@ async fn a_lock_that_was_removed_by_hand_is_taken_again() {
 #[tokio::test]
 async fn a_reboot_ends_a_lease_unless_it_lasts_until_released() {
     let mut puppet = Puppet::start(&locks_until_go()).await;
-    for (ttl_s, lasts) in [(LONG, false), (None, true)] {
-        let number = u128::from(lasts);
+    // The last one replaces the one before, which is back after the reboot.
+    for (number, ttl_s, lasts) in [(0, LONG, false), (1, None, true), (2, LONG, true)] {
         hold_fully(&puppet.node, number, ttl_s).await;
         let path = lease_file(&puppet.node, "lease.json");
         let mut stored: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -573,7 +678,7 @@ async fn a_reboot_ends_a_lease_unless_it_lasts_until_released() {
             process_name(holder).as_deref() != Some("puppet-lease") || is_zombie(holder)
         })
         .await;
-        if !lasts {
+        if ttl_s.is_some() {
             stored["end"]["boot_id"] = "00000000-0000-0000-0000-000000000000".into();
         }
         std::fs::write(&path, stored.to_string()).unwrap();
@@ -583,6 +688,7 @@ async fn a_reboot_ends_a_lease_unless_it_lasts_until_released() {
                 puppet.lock_pid().is_some_and(|pid| pid != holder)
             })
             .await;
+            until_held_by(&puppet, 1).await;
         } else {
             until("it is removed", || !path.exists()).await;
             assert_eq!(puppet.lock_pid(), Some(holder), "stale, and left to Puppet");

@@ -99,7 +99,10 @@ impl RunDrain {
 #[cfg(test)]
 mod tests {
     use std::io::Read;
+    use std::time::{Duration, Instant};
 
+    use super::super::events::{HolderEvents, HolderWait};
+    use super::super::standard_lock::tests::PuppetProcess;
     use super::*;
 
     fn drain() -> (tempfile::TempDir, NodeLeases, RunDrain, std::io::PipeReader) {
@@ -139,5 +142,29 @@ mod tests {
         assert!(leases.lock_run().unwrap().is_none(), "the thread has it");
         drain.forget();
         assert!(leases.lock_run().unwrap().is_some());
+    }
+
+    #[test]
+    fn a_look_is_no_event() {
+        let (spool, leases, mut drain, _woken) = drain();
+        let run = PuppetProcess::start(spool.path());
+        std::fs::write(leases.puppet_lock(), format!("{}\n", run.0.id())).unwrap();
+        drop(leases.lock_run().unwrap());
+        let (mut events, _wake) = HolderEvents::new().unwrap();
+        events.watch(leases.directory());
+        let RunsLeft::Some(Some(pid)) = drain.look().unwrap() else {
+            panic!("a Puppet is left without its runner");
+        };
+        assert_eq!(pid, run.0.id());
+        let longest = Duration::from_millis(50);
+        let began = Instant::now();
+        events
+            .wait(HolderWait {
+                pid: Some(pid),
+                longest,
+                ..HolderWait::default()
+            })
+            .unwrap();
+        assert!(began.elapsed() >= longest, "the look woke the lease holder");
     }
 }

@@ -70,6 +70,7 @@ pub(crate) fn holder_main(mut args: impl Iterator<Item = OsString>) -> ExitCode 
         events,
         lock: None,
         record_after: None,
+        failed_attempt: None,
     };
     holder.run(claim)
 }
@@ -89,6 +90,15 @@ struct LeaseHolder {
     /// Time before which a record that could not be written is not written again: each attempt changes the directory,
     /// which is an event.
     record_after: Option<Instant>,
+    /// The last attempt to take Puppet's lock, if it failed.
+    failed_attempt: Option<FailedAttempt>,
+}
+
+/// An attempt to take Puppet's lock that failed. It may have created and removed a file beside the lock, which is an event
+/// too, so it is not repeated at the next one.
+struct FailedAttempt {
+    message: String,
+    repeat_at: Instant,
 }
 
 // === impl LeaseHolder ===
@@ -121,7 +131,10 @@ impl LeaseHolder {
     fn keep(&mut self, lease: &StoredLease, now: &ClockReading) -> HolderWait {
         let (progress, longest) = match self.take(lease) {
             Ok(taken) => taken,
-            Err(message) => (HolderProgress::Refused { message }, LEASE_LOOK_INTERVAL),
+            Err(message) => {
+                let longest = self.time_to_next_attempt().unwrap_or(LEASE_LOOK_INTERVAL);
+                (HolderProgress::Refused { message }, longest)
+            }
         };
         let pid = match progress {
             HolderProgress::Waiting { run_pid } => run_pid,
@@ -140,9 +153,22 @@ impl LeaseHolder {
         }
     }
 
+    fn time_to_next_attempt(&self) -> Option<Duration> {
+        let failed = self.failed_attempt.as_ref()?;
+        let left = failed.repeat_at.checked_duration_since(Instant::now())?;
+        (!left.is_zero()).then_some(left)
+    }
+
     /// Takes Puppet's lock. Returns the progress and the longest time to the next look.
     fn take(&mut self, lease: &StoredLease) -> Result<(HolderProgress, Duration), String> {
         let waiting = |run_pid, longest| Ok((HolderProgress::Waiting { run_pid }, longest));
+        let is_too_early = self.time_to_next_attempt().is_some();
+        match self.failed_attempt.take() {
+            Some(failed) if is_too_early => {
+                return Err(self.failed_attempt.insert(failed).message.clone());
+            }
+            _ => {}
+        }
         let lock = match self.lock.take() {
             Some(lock) => lock,
             None => self.find_lock()?,
@@ -154,7 +180,14 @@ impl LeaseHolder {
             Ok(LockAttempt::Taken) => {}
             Ok(LockAttempt::Busy(pid)) => return waiting(Some(pid), LEASE_LOOK_INTERVAL),
             Ok(LockAttempt::Unclear) => return waiting(None, LOCK_LOOK_INTERVAL),
-            Err(error) => return Err(format!("cannot take Puppet's lock {lock}: {error}")),
+            Err(error) => {
+                let message = format!("cannot take Puppet's lock {lock}: {error}");
+                let failed = self.failed_attempt.insert(FailedAttempt {
+                    message,
+                    repeat_at: Instant::now() + LEASE_LOOK_INTERVAL,
+                });
+                return Err(failed.message.clone());
+            }
         }
         if self.drained_for == Some(lease.lease) {
             self.drain.forget();
@@ -228,5 +261,51 @@ impl LeaseHolder {
         }
         let failed = self.leases.record(&record).is_err();
         self.record_after = failed.then(|| Instant::now() + LEASE_LOOK_INTERVAL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::standard_lock::tests::PuppetProcess;
+    use super::*;
+
+    #[test]
+    fn a_failed_attempt_to_take_the_lock_is_not_repeated_at_once() {
+        let spool = tempfile::tempdir().unwrap();
+        let leases = NodeLeases::below(spool.path());
+        std::fs::create_dir(leases.directory()).unwrap();
+        let own = PuppetProcess::start(spool.path());
+        let path = spool.path().join("state/lock");
+        std::fs::create_dir_all(&path).unwrap();
+        let (events, wake) = HolderEvents::new().unwrap();
+        let mut holder = LeaseHolder {
+            drain: RunDrain::new(leases.clone(), wake),
+            leases,
+            settings_file: PathBuf::new(),
+            modules_config_dir: None,
+            events,
+            lock: Some(StandardRunLock::new(path.clone(), own.0.id())),
+            drained_for: None,
+            record_after: None,
+            failed_attempt: None,
+        };
+        let lease = StoredLease {
+            lease: Uuid::from_u128(1),
+            job: String::new(),
+            reason: String::new(),
+            requester: String::new(),
+            end: None,
+            replaced: None,
+        };
+        let message = holder.take(&lease).unwrap_err();
+        std::fs::remove_dir(&path).unwrap();
+        assert_eq!(holder.take(&lease), Err(message), "without an attempt");
+        assert!(!path.exists());
+        let left = holder.time_to_next_attempt().unwrap();
+        assert!(left <= LEASE_LOOK_INTERVAL);
+        holder.failed_attempt.as_mut().unwrap().repeat_at = Instant::now();
+        let (progress, _) = holder.take(&lease).unwrap();
+        assert_eq!(progress, HolderProgress::Held);
+        assert!(holder.failed_attempt.is_none());
     }
 }

@@ -161,17 +161,17 @@ impl LockContent {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::process::{Child, Command, Stdio};
     use std::time::SystemTime;
 
     use super::*;
 
     /// A process that Puppet's rule takes for Puppet.
-    struct PuppetProcess(Child);
+    pub(in super::super) struct PuppetProcess(pub(in super::super) Child);
 
     impl PuppetProcess {
-        fn start(dir: &Path) -> Self {
+        pub(in super::super) fn start(dir: &Path) -> Self {
             let program = dir.join("puppet-run");
             let _ = std::os::unix::fs::symlink("/bin/sh", &program);
             let child = Command::new(program)

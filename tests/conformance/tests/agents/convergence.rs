@@ -96,7 +96,13 @@ async fn a_cluster_converges_in_waves() {
         0,
         &["wave 2", "requested it", "with changed data of other nodes"],
     );
-    ran.expect(0, &["all nodes have converged after 3 waves"]);
+    // One fewer if the node that creates the volume was the last of the first wave, and saw the others' exports.
+    let ends = [2, 3].map(|waves| format!("all nodes have converged after {waves} waves"));
+    assert!(
+        ends.iter().any(|end| ran.text.contains(end)),
+        "{}",
+        ran.text
+    );
     for node in NODES {
         let peers = std::fs::read_dir(fleet.site.target().join(node).join("peers")).unwrap();
         assert_eq!(peers.count(), 3, "{node}");

@@ -38,7 +38,11 @@ impl ExportSite {
             code.display()
         );
         puppet.configure(&settings).unwrap();
-        let settings = format!("[main]\nserver_urls = {}\n", puppetdb.url());
+        // The first queries of a PuppetDB on a busy machine take longer than the 30 seconds of the default.
+        let settings = format!(
+            "[main]\nserver_urls = {}\nserver_url_timeout = 120\n",
+            puppetdb.url()
+        );
         fs::write(puppet.home().join("puppetdb.conf"), settings).unwrap();
         let http = http_client(&installation);
         let site = Self {

@@ -3,7 +3,7 @@
 //! Invariants: no ordered run of a new job starts before every node of the order that can be held is held; the leases are
 //! released after the job's end is durable; and a run that waits for a lease of another job has no slot.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pcp::Certname;
 use store::{EventChange, JobNumber, JobRunChange, NewEvent};
@@ -53,7 +53,10 @@ impl JobEngine {
         };
         let number = job.number;
         let holding = LeaseHolding::new(self.lease_services(), number, wanted);
-        let wait = self.leases.take(key, &wanted.nodes, holding);
+        // Also nodes without order: two jobs that each hold a node on which the other one runs would wait for each other.
+        let nodes = job.runs.iter().map(|run| &run.certname);
+        let nodes: BTreeSet<Certname> = nodes.chain(&wanted.nodes).cloned().collect();
+        let wait = self.leases.take(key, nodes, holding);
         self.record_previous_ends(key);
         let before = wait.and_then(|wait| self.active_jobs.jobs.get(&wait.job).zip(Some(wait)));
         if let Some((before, wait)) = before {

@@ -1,7 +1,7 @@
 //! Leases: while a job whose runs are ordered has the leases of its nodes, no other run of Puppet starts there.
 //!
 //! [`JobLeases`] has the jobs that hold leases or wait for them, [`LeaseHolding`] the requests to the nodes of one job.
-//! Invariants: no two jobs hold the lease of a node at a time; and leases end by themselves when no engine renews them.
+//! Invariants: of two jobs with leases that run on the same node, one is over before the other takes its leases; and leases end by themselves when no engine renews them.
 
 mod board;
 mod holding;
@@ -9,7 +9,7 @@ mod node_lease;
 mod queue;
 mod requests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use pcp::Certname;
@@ -63,7 +63,7 @@ pub(crate) enum LeaseStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LeaseWait {
     pub(crate) job: JobKey,
-    /// Number of nodes that it holds of those wanted.
+    /// Number of the nodes on which both run.
     pub(crate) nodes: usize,
 }
 
@@ -90,11 +90,12 @@ impl WantedLease {
 // === impl JobLeases ===
 
 impl JobLeases {
-    /// Takes the leases of a job as soon as no job that wanted one of its nodes before has them. Returns one that does.
+    /// Takes the leases of a job that runs on these nodes, as soon as no job that came before runs on one of them. Returns one
+    /// that does.
     pub(crate) fn take(
         &mut self,
         job: JobKey,
-        nodes: &[Certname],
+        nodes: BTreeSet<Certname>,
         holding: LeaseHolding,
     ) -> Option<LeaseWait> {
         self.queue.add(job, nodes);

@@ -3,7 +3,7 @@
 //! Invariants: a job comes after every job that wanted one of its nodes before, so jobs never wait for each other in a
 //! circle; and a job that is the first on all of its nodes stays so.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use pcp::Certname;
 
@@ -22,21 +22,20 @@ pub(super) struct LeaseQueue {
 #[derive(Debug)]
 struct WantedNodes {
     place: u64,
-    nodes: Vec<Certname>,
+    nodes: BTreeSet<Certname>,
 }
 
 // === impl LeaseQueue ===
 
 impl LeaseQueue {
     /// Adds a job behind all others.
-    pub(super) fn add(&mut self, job: JobKey, nodes: &[Certname]) {
+    pub(super) fn add(&mut self, job: JobKey, nodes: BTreeSet<Certname>) {
         let place = self.next;
         self.next += 1;
-        for node in nodes {
+        for node in &nodes {
             let jobs = self.jobs_of.entry(node.clone()).or_default();
             jobs.insert(place, job);
         }
-        let nodes = nodes.to_vec();
         self.wanted.insert(job, WantedNodes { place, nodes });
     }
 
@@ -89,13 +88,11 @@ impl LeaseQueue {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use proptest::prelude::*;
 
     use super::*;
 
-    fn nodes(numbers: &[u8]) -> Vec<Certname> {
+    fn nodes(numbers: &[u8]) -> BTreeSet<Certname> {
         let name = |number: &u8| format!("node{number}").parse().unwrap();
         numbers.iter().map(name).collect()
     }
@@ -103,9 +100,9 @@ mod tests {
     #[test]
     fn a_job_waits_for_the_earliest_of_those_that_have_its_nodes() {
         let mut queue = LeaseQueue::default();
-        queue.add(JobKey(1), &nodes(&[1, 2]));
-        queue.add(JobKey(2), &nodes(&[3]));
-        queue.add(JobKey(3), &nodes(&[1, 2, 3]));
+        queue.add(JobKey(1), nodes(&[1, 2]));
+        queue.add(JobKey(2), nodes(&[3]));
+        queue.add(JobKey(3), nodes(&[1, 2, 3]));
         let wait = |job, nodes| {
             let job = JobKey(job);
             Some(LeaseWait { job, nodes })
@@ -120,9 +117,9 @@ mod tests {
     #[test]
     fn a_job_that_stops_waiting_lets_the_next_one_pass() {
         let mut queue = LeaseQueue::default();
-        queue.add(JobKey(1), &nodes(&[1]));
-        queue.add(JobKey(2), &nodes(&[1, 2]));
-        queue.add(JobKey(3), &nodes(&[2]));
+        queue.add(JobKey(1), nodes(&[1]));
+        queue.add(JobKey(2), nodes(&[1, 2]));
+        queue.add(JobKey(3), nodes(&[2]));
         assert_eq!(queue.remove(JobKey(2)), [JobKey(3)]);
         assert_eq!(queue.remove(JobKey(2)), [], "once");
     }
@@ -141,7 +138,7 @@ mod tests {
             // keys are given before the jobs are stored, which takes different times
             let wanted: HashMap<u64, BTreeSet<u8>> = keys.into_iter().zip(wanted).collect();
             for (key, wanted) in wanted.iter().map(|(key, wanted)| (JobKey(*key), wanted)) {
-                queue.add(key, &nodes(&wanted.iter().copied().collect::<Vec<_>>()));
+                queue.add(key, nodes(&wanted.iter().copied().collect::<Vec<_>>()));
                 if queue.first_before(key).is_none() {
                     having.insert(key);
                 }

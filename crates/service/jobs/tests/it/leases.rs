@@ -589,3 +589,21 @@ async fn a_node_that_connects_later_is_held_at_once() {
     finished(&world, job).await;
     released(&world).await;
 }
+
+/// Each has a node without order that the other one holds; together they would wait for ever.
+#[tokio::test]
+async fn ordered_jobs_that_share_nodes_without_order_do_not_wait_for_each_other() {
+    let world = world(LeaseTimes::default()).await;
+    world.agents(9, &leasing());
+    world.sim.change(&node_name(3), |manner| manner.held = true);
+    let first = world.run(on(&[0, 1, 2, 3, 6])).await;
+    world.until_state(first, 1, "finished").await;
+    world.executing(2).await;
+    // Its ordered nodes are free, and its node 0 is not.
+    let second = world.run(on(&[6, 7, 0])).await;
+    world.event(second, "leases_awaited").await;
+    world.sim.let_go();
+    finished(&world, first).await;
+    finished(&world, second).await;
+    released(&world).await;
+}

@@ -22,7 +22,7 @@ use super::board::{LeaseBoard, LeaseFate};
 use super::node_lease::{LeaseSummary, NO_LEASES, NodeLease};
 use crate::blocking_requests::{BlockingRequests, NodeRequestError};
 use crate::config::LeaseTimes;
-use crate::defaults::{LEASE_POLL_MAX, LEASE_POLL_MIN, LEASE_REQUESTS};
+use crate::defaults::{LEASE_ANSWER_BYTES, LEASE_POLL_MAX, LEASE_POLL_MIN, LEASE_REQUESTS};
 use crate::returning_nodes::ReturningNodes;
 
 /// The dependencies of a holding.
@@ -292,6 +292,13 @@ impl LeaseServices {
         let answer =
             self.requests
                 .send_request(&self.fabric, node, request, params, self.times.answer);
-        answer.await
+        let answer = answer.await?;
+        match answer.get().len() {
+            0..=LEASE_ANSWER_BYTES => Ok(answer),
+            _ => {
+                let words = format!("it has more than {LEASE_ANSWER_BYTES} bytes");
+                Err(NodeRequestError::Unreadable(words))
+            }
+        }
     }
 }

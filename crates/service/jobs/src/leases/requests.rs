@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::LeaseServices;
 use crate::blocking_requests::NodeRequestError;
-use crate::defaults::{LEASE_ANSWER_BYTES, LEASE_REQUESTS};
+use crate::defaults::LEASE_REQUESTS;
 use crate::verdict::clip;
 
 /// What a node's agent answered.
@@ -83,10 +83,6 @@ async fn ask_all<T: DeserializeOwned>(
             let answer = services.request(&node, action, params).await;
             let answer = answer.map_err(NodeRequestError::with_short_text);
             let result = answer.and_then(|answer| {
-                if answer.get().len() > LEASE_ANSWER_BYTES {
-                    let words = format!("it has more than {LEASE_ANSWER_BYTES} bytes");
-                    return Err(NodeRequestError::Unreadable(words));
-                }
                 let result = action::decode(&answer);
                 result.map_err(|error| NodeRequestError::Unreadable(error.to_string()))
             });

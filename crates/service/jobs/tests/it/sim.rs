@@ -3,6 +3,8 @@
 //! [`Sim`] attaches to the fabric as a broker does. Each agent has a spool that outlives the
 //! engine; [`Sim::executions`] is the ledger of what really ran.
 
+mod leases;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,17 +12,13 @@ use std::time::Duration;
 
 use fabric::{BrokerLink, BrokerPort, Fabric, FabricSendError};
 use pcp::{Certname, PcpMessage, PcpUri};
-use pxp::action::{
-    self, ActionResult, HoldLeaseResult, HoldLeaseState, StatusParams, StatusResult, TaskParams,
-    TransactionStatus,
-};
+use pxp::action::{self, ActionResult, StatusParams, StatusResult, TaskParams, TransactionStatus};
 use pxp::{
     AgentCapabilities, OutputPiece, ProcessStream, PxpMessageBody, PxpRequest, PxpResponse,
     RpcError, TransactionId,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -307,26 +305,6 @@ impl Sim {
     /// The parameters of every Puppet run that an agent got.
     pub(crate) fn seen_puppet(&self) -> Vec<Value> {
         lock(&self.inner.seen_puppet).clone()
-    }
-
-    /// Requests about leases: node, action and lease, in order.
-    pub(crate) fn leases_asked(&self) -> Vec<(Certname, String, Uuid)> {
-        lock(&self.inner.leases_asked).clone()
-    }
-
-    /// Nodes with a run under a lease.
-    pub(crate) fn leased_runs(&self) -> HashSet<Certname> {
-        lock(&self.inner.leased_runs).clone()
-    }
-
-    /// The lease that an agent holds.
-    pub(crate) fn lease(&self, certname: &Certname) -> Option<Uuid> {
-        self.inner.with(certname, |agent| agent.lease)
-    }
-
-    /// The lease that an agent holds until it is released.
-    pub(crate) fn quarantine(&self, certname: &Certname) -> Option<Uuid> {
-        self.inner.with(certname, |agent| agent.quarantine)
     }
 
     pub(crate) fn most_running(&self) -> usize {
@@ -693,63 +671,6 @@ impl Inner {
         );
     }
 
-    fn lease_answer(
-        &self,
-        certname: &Certname,
-        manner: &Manner,
-        request: &PxpRequest,
-    ) -> Box<RawValue> {
-        let (lease, is_lasting, restores) = match request.action.as_str() {
-            action::HOLD_LEASE_ACTION => {
-                let params: action::HoldLeaseParams = action::decode(&request.params).unwrap();
-                (params.lease, params.ttl_s.is_none(), false)
-            }
-            action::SHOW_LEASE_ACTION => return self.shown_lease(certname),
-            _ => {
-                let params: action::ReleaseLeaseParams = action::decode(&request.params).unwrap();
-                let held = self.with(certname, |agent| agent.lease);
-                let lease = params.lease.or(held).unwrap_or_default();
-                (lease, false, params.restore)
-            }
-        };
-        let asked = (certname.clone(), request.action.clone(), lease);
-        lock(&self.leases_asked).push(asked);
-        if request.action == action::RELEASE_LEASE_ACTION {
-            let had = self.with(certname, |agent| agent.release(lease, restores));
-            return action::encode(&json!({"released": had}));
-        }
-        let state = match manner.refuses_leases {
-            Some(_) => HoldLeaseState::Refused,
-            None if manner.runs_puppet => HoldLeaseState::Waiting,
-            None => {
-                self.with(certname, |agent| agent.hold(lease, is_lasting));
-                HoldLeaseState::Held
-            }
-        };
-        action::encode(&HoldLeaseResult {
-            state,
-            run_pid: None,
-            message: manner.refuses_leases.map(str::to_owned),
-        })
-    }
-
-    fn shown_lease(&self, certname: &Certname) -> Box<RawValue> {
-        let (lease, quarantine) = self.with(certname, |agent| (agent.lease, agent.quarantine));
-        let held = HoldLeaseResult {
-            state: HoldLeaseState::Held,
-            run_pid: None,
-            message: None,
-        };
-        let lease = lease.map(|lease| action::ShownLease {
-            lease,
-            job: "1".to_owned(),
-            reason: "the test".to_owned(),
-            ends_in_s: quarantine.is_none().then_some(60),
-            held,
-        });
-        action::encode(&action::ShowLeaseResult { lease })
-    }
-
     fn status(&self, certname: &Certname, manner: &Manner, id: TransactionId) -> StatusResult {
         self.with(certname, |agent| {
             let mut status = match agent.spool.get(&id) {
@@ -800,27 +721,6 @@ impl Inner {
 // === impl Agent ===
 
 impl Agent {
-    fn hold(&mut self, lease: Uuid, is_lasting: bool) {
-        if let Some(before) = self.lease.filter(|before| *before != lease) {
-            assert_eq!(self.quarantine, Some(before), "two leases at a time");
-            self.replaced = self.quarantine.take();
-        }
-        self.lease = Some(lease);
-        if is_lasting {
-            (self.quarantine, self.replaced) = (Some(lease), None);
-        }
-    }
-
-    /// `false`: it has not this lease.
-    fn release(&mut self, lease: Uuid, restores: bool) -> bool {
-        if self.lease != Some(lease) {
-            return false;
-        }
-        self.quarantine = self.replaced.take().filter(|_| restores);
-        self.lease = self.quarantine;
-        true
-    }
-
     fn capabilities(&self) -> Option<AgentCapabilities> {
         (!self.manner.stock && !self.manner.unannounced).then(|| AgentCapabilities {
             version: "1".to_owned(),

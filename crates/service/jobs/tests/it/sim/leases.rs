@@ -1,0 +1,119 @@
+//! The leases of simulated agents.
+//!
+//! Invariant: an agent has one lease at a time; a lease without an end gives way to another one, and comes back if that is
+//! released so.
+
+use std::collections::HashSet;
+
+use pcp::Certname;
+use pxp::PxpRequest;
+use pxp::action::{self, HoldLeaseResult, HoldLeaseState};
+use serde_json::json;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::{Agent, Inner, Manner, Sim, lock};
+
+impl Sim {
+    /// Requests about leases: node, action and lease, in order.
+    pub(crate) fn leases_asked(&self) -> Vec<(Certname, String, Uuid)> {
+        lock(&self.inner.leases_asked).clone()
+    }
+
+    /// Nodes with a run under a lease.
+    pub(crate) fn leased_runs(&self) -> HashSet<Certname> {
+        lock(&self.inner.leased_runs).clone()
+    }
+
+    /// The lease that an agent holds.
+    pub(crate) fn lease(&self, certname: &Certname) -> Option<Uuid> {
+        self.inner.with(certname, |agent| agent.lease)
+    }
+
+    /// The lease that an agent holds until it is released.
+    pub(crate) fn quarantine(&self, certname: &Certname) -> Option<Uuid> {
+        self.inner.with(certname, |agent| agent.quarantine)
+    }
+}
+
+impl Inner {
+    pub(super) fn lease_answer(
+        &self,
+        certname: &Certname,
+        manner: &Manner,
+        request: &PxpRequest,
+    ) -> Box<RawValue> {
+        let (lease, is_lasting, restores) = match request.action.as_str() {
+            action::HOLD_LEASE_ACTION => {
+                let params: action::HoldLeaseParams = action::decode(&request.params).unwrap();
+                (params.lease, params.ttl_s.is_none(), false)
+            }
+            action::SHOW_LEASE_ACTION => return self.shown_lease(certname),
+            _ => {
+                let params: action::ReleaseLeaseParams = action::decode(&request.params).unwrap();
+                let held = self.with(certname, |agent| agent.lease);
+                let lease = params.lease.or(held).unwrap_or_default();
+                (lease, false, params.restore)
+            }
+        };
+        let asked = (certname.clone(), request.action.clone(), lease);
+        lock(&self.leases_asked).push(asked);
+        if request.action == action::RELEASE_LEASE_ACTION {
+            let had = self.with(certname, |agent| agent.release(lease, restores));
+            return action::encode(&json!({"released": had}));
+        }
+        let state = match manner.refuses_leases {
+            Some(_) => HoldLeaseState::Refused,
+            None if manner.runs_puppet => HoldLeaseState::Waiting,
+            None => {
+                self.with(certname, |agent| agent.hold(lease, is_lasting));
+                HoldLeaseState::Held
+            }
+        };
+        action::encode(&HoldLeaseResult {
+            state,
+            run_pid: None,
+            message: manner.refuses_leases.map(str::to_owned),
+        })
+    }
+
+    fn shown_lease(&self, certname: &Certname) -> Box<RawValue> {
+        let (lease, quarantine) = self.with(certname, |agent| (agent.lease, agent.quarantine));
+        let held = HoldLeaseResult {
+            state: HoldLeaseState::Held,
+            run_pid: None,
+            message: None,
+        };
+        let lease = lease.map(|lease| action::ShownLease {
+            lease,
+            job: "1".to_owned(),
+            reason: "the test".to_owned(),
+            ends_in_s: quarantine.is_none().then_some(60),
+            held,
+        });
+        action::encode(&action::ShowLeaseResult { lease })
+    }
+}
+
+impl Agent {
+    fn hold(&mut self, lease: Uuid, is_lasting: bool) {
+        if let Some(before) = self.lease.filter(|before| *before != lease) {
+            assert_eq!(self.quarantine, Some(before), "two leases at a time");
+            self.replaced = self.quarantine.take();
+        }
+        self.lease = Some(lease);
+        if is_lasting {
+            (self.quarantine, self.replaced) = (Some(lease), None);
+        }
+    }
+
+    /// `false`: it has not this lease.
+    fn release(&mut self, lease: Uuid, restores: bool) -> bool {
+        if self.lease != Some(lease) {
+            return false;
+        }
+        self.quarantine = self.replaced.take().filter(|_| restores);
+        self.lease = self.quarantine;
+        true
+    }
+}

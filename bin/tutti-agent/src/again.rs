@@ -1,18 +1,16 @@
 //! `tutti-agent again`: reruns of Puppet that the module `common` has requested on this node. Main type: [`AgainArguments`].
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use actions::reruns::{RerunError, Reruns};
 use agent::config::AgentConfigError;
-use agent::config::error::EXIT_FAILURE;
 use agent::config::settings::AgentArguments;
 use clap::{Args, Subcommand};
-use error_causes::chain;
 use thiserror::Error;
 
 use crate::OutputFormat;
+use crate::command_result::print_result;
 
 /// Failure of `tutti-agent again`.
 #[derive(Debug, Error)]
@@ -74,17 +72,7 @@ impl AgainArguments {
             AgainCommand::List(arguments) => list(&arguments),
             AgainCommand::Cancel(arguments) => cancel(&arguments),
         };
-        match done {
-            Ok(text) => {
-                // A reader that has closed the pipe needs no further output.
-                let _ = write!(std::io::stdout(), "{text}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("tutti-agent: {}", chain(&error));
-                ExitCode::from(EXIT_FAILURE)
-            }
-        }
+        print_result(done)
     }
 }
 

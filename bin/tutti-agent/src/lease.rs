@@ -1,18 +1,16 @@
 //! `tutti-agent lease`: the lease of this node, which lets only the runs of one job start. Main type: [`LeaseArguments`].
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use actions::leases::{LeaseError, NodeLeases};
 use agent::config::AgentConfigError;
-use agent::config::error::EXIT_FAILURE;
 use agent::config::settings::AgentArguments;
 use clap::{Args, Subcommand};
-use error_causes::chain;
 use thiserror::Error;
 
 use crate::OutputFormat;
+use crate::command_result::print_result;
 
 /// Failure of `tutti-agent lease`.
 #[derive(Debug, Error)]
@@ -60,17 +58,7 @@ impl LeaseArguments {
             None => show(&self.spool, self.format),
             Some(LeaseCommand::Release(spool)) => release(&spool),
         };
-        match done {
-            Ok(text) => {
-                // A reader that has closed the pipe needs no further output.
-                let _ = write!(std::io::stdout(), "{text}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("tutti-agent: {}", chain(&error));
-                ExitCode::from(EXIT_FAILURE)
-            }
-        }
+        print_result(done)
     }
 }
 

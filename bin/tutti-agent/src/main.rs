@@ -13,6 +13,7 @@
 )]
 
 mod again;
+mod command_result;
 mod lease;
 
 use std::io::{IsTerminal as _, Write as _};

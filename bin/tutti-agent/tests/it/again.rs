@@ -1,30 +1,14 @@
 //! `tutti-agent again`: exit codes, output, and the state directory that the installed Puppet names.
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::process::Output;
-
 use crate::Node;
+use std::os::unix::fs::PermissionsExt as _;
 
 const STATE: &str = r#"{"format": 1, "boot_id": "another", "scopes": {"agent production": {
   "reruns": 1, "requests": {"again": {
     "delta": 0, "wait": 12.5, "max_runs": 10, "due": 1.5, "due_at": 1.5}}}}}"#;
 
 fn again(node: &Node, arguments: &[&str]) -> (Option<i32>, String) {
-    let mut command = node.command();
-    let run = command.arg("again").args(arguments);
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = run
-        .stdout(std::process::Stdio::piped())
-        .output()
-        .expect("the program");
-    let printed = [stdout, stderr].concat();
-    (
-        status.code(),
-        String::from_utf8_lossy(&printed).into_owned(),
-    )
+    node.run(&[&["again"], arguments].concat())
 }
 
 #[test]

@@ -1,28 +1,12 @@
 //! `tutti-agent lease`: exit codes, output, and the end of a lease by an administrator.
 
-use std::process::Output;
-
 use crate::{Node, until};
 
 const LEASE: &str = r#"{"lease": "0b2f6d70-2f3c-4c5c-8f0a-4ac5c3f3b9d1", "job": "12",
   "reason": "release of the shop", "requester": "pcp://tutti.example.com/server", "end": null}"#;
 
 fn lease(node: &Node, arguments: &[&str]) -> (Option<i32>, String) {
-    let mut command = node.command();
-    let run = command.arg("lease").args(arguments);
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = run
-        .stdout(std::process::Stdio::piped())
-        .output()
-        .expect("the program");
-    let printed = [stdout, stderr].concat();
-    (
-        status.code(),
-        String::from_utf8_lossy(&printed).into_owned(),
-    )
+    node.run(&[&["lease"], arguments].concat())
 }
 
 #[test]

@@ -70,6 +70,16 @@ impl Node {
         command
     }
 
+    /// Runs the program to its end. Returns its exit code and both outputs.
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let mut command = self.command();
+        let output = command.args(arguments).stdout(Stdio::piped()).output();
+        let output = output.expect("the program");
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8_lossy(&printed).into_owned();
+        (output.status.code(), printed)
+    }
+
     fn start(&self) -> Running {
         let mut command = self.command();
         command

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 use cargo_metadata::Message;
 
+use super::compiler::Compiler;
 use crate::run;
 
 /// A program that contains tests.
@@ -14,6 +15,8 @@ use crate::run;
 pub(super) struct TestExecutable {
     /// The crate and the target, such as `jobs it`.
     pub name: String,
+    /// The folder of the crate.
+    pub package: String,
     pub path: PathBuf,
     /// The directory of the crate, in which cargo runs its tests.
     pub directory: PathBuf,
@@ -33,22 +36,19 @@ impl TestExecutable {
     }
 }
 
-/// Builds all test programs, without those of the excluded crates, and the programs and examples of the workspace. No
-/// other command builds the programs: the tests switch on more features of some libraries, so all crates above these
-/// would be built twice.
-pub(super) fn build(excluded: &[&str]) -> Result<Vec<TestExecutable>> {
-    let mut arguments = vec![
+/// Builds all test programs, and the programs and examples of the workspace. No other command builds the programs: the
+/// tests switch on more features of some libraries, so all crates above these would be built twice.
+pub(super) fn build(compiler: Compiler) -> Result<Vec<TestExecutable>> {
+    let arguments = [
         "test",
         "--workspace",
         "--locked",
         "--no-run",
         "--message-format=json-render-diagnostics",
     ];
-    for name in excluded {
-        arguments.extend(["--exclude", name]);
-    }
     println!("$ cargo {}", arguments.join(" "));
-    let mut cargo = run::cargo(&arguments)
+    let mut cargo = compiler
+        .set(&mut run::cargo(&arguments))
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start cargo")?;
@@ -66,9 +66,10 @@ pub(super) fn build(excluded: &[&str]) -> Result<Vec<TestExecutable>> {
             .manifest_path
             .parent()
             .context("a manifest without a folder")?;
-        let package = directory.file_name().unwrap_or_default();
+        let package = directory.file_name().unwrap_or_default().to_owned();
         found.push(TestExecutable {
             name: format!("{package} {}", artifact.target.name),
+            package,
             path: path.into(),
             directory: directory.into(),
         });

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: the whole suite. Main function: [`run`].
 
+mod compiler;
 mod executables;
 mod steps;
 mod tests_run;
@@ -8,18 +9,12 @@ use std::thread;
 
 use anyhow::Result;
 
+use self::compiler::Compiler;
 use self::steps::Steps;
 use crate::{bench, deny, layers, packages, puppet_modules, puppet8, puppetserver8, run, words};
 
-const CLIPPY: &[&str] = &[
-    "clippy",
-    "--workspace",
-    "--all-targets",
-    "--locked",
-    "--",
-    "-D",
-    "warnings",
-];
+/// Packages whose tests need the real peers.
+const WITH_PEERS: [&str; 2] = ["conformance", "oracles"];
 
 /// Number of power cuts for each of the four workloads of `--full`: 104 in all. A cut under SQLite,
 /// the code store or the spool takes about a second, one under PostgreSQL about nine on a busy
@@ -56,13 +51,15 @@ fn all(options: &Options, steps: &mut Steps) -> Result<()> {
             words::run(&words::Options::default())?;
             deny::run()
         })?;
-        steps.run("clippy", || run::visible(&mut run::cargo(CLIPPY)))?;
     }
-    let excluded: &[&str] = match options.full {
-        true => &[],
-        false => &["conformance", "oracles"],
+    let compiler = match options.tests_only {
+        true => Compiler::Rustc,
+        false => Compiler::Clippy,
     };
-    let executables = steps.run("build", || executables::build(excluded))?;
+    let mut executables = steps.run(compiler.step(), || executables::build(compiler))?;
+    if !options.full {
+        executables.retain(|it| !WITH_PEERS.contains(&it.package.as_str()));
+    }
     if let Some(peers) = peers {
         steps.run("rest of the peers", || {
             peers.join().expect("the installation does not panic")
@@ -72,8 +69,7 @@ fn all(options: &Options, steps: &mut Steps) -> Result<()> {
     steps.run("tests", || tests_run::run_all(executables, power_cuts))?;
     steps.run("tests in documentation", || {
         let mut tests = run::cargo(&["test", "--workspace", "--locked", "--doc"]);
-        tests.args(excluded.iter().flat_map(|name| ["--exclude", name]));
-        run::visible(&mut tests)
+        run::visible(compiler.set(&mut tests))
     })?;
     steps.run("benchmarks at their smallest", || {
         bench::run(&bench::Options::smallest(options.full))

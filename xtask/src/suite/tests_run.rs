@@ -14,12 +14,12 @@ use anyhow::{Context as _, Result, bail};
 
 use super::executables::TestExecutable;
 
-/// Number of the slowest tests that are printed with their times.
+/// Number of the slowest tests, and of the slowest programs, that are printed with their times.
 const SLOWEST_SHOWN: usize = 20;
 
-/// A test and its duration.
+/// A test or a program with tests, and its duration.
 #[derive(Debug, PartialEq)]
-struct TimedTest {
+struct Timed {
     name: String,
     seconds: f64,
 }
@@ -32,6 +32,7 @@ const WAITING_PACKAGE: &str = "conformance ";
 /// `power_cuts` is the number of simulated power cuts for each workload; `None` leaves it to the tests.
 pub(super) fn run_all(executables: Vec<TestExecutable>, power_cuts: Option<&str>) -> Result<()> {
     let timed = Mutex::new(Vec::new());
+    let programs = Mutex::new(Vec::new());
     let failed = Mutex::new(Vec::new());
     let waits = |executable: &TestExecutable| executable.name.starts_with(WAITING_PACKAGE);
     let (waiting, others): (VecDeque<_>, VecDeque<_>) = executables.into_iter().partition(waits);
@@ -51,6 +52,10 @@ pub(super) fn run_all(executables: Vec<TestExecutable>, power_cuts: Option<&str>
             let text = String::from_utf8_lossy(&output.stdout);
             let mut timed = timed.lock().expect("no lane panics");
             timed.extend(timed_tests(&executable.name, &text));
+            programs.lock().expect("no lane panics").push(Timed {
+                name: executable.name.clone(),
+                seconds: started.elapsed().as_secs_f64(),
+            });
             if !output.status.success() {
                 let mut failed = failed.lock().expect("no lane panics");
                 failed.push(executable.name);
@@ -63,7 +68,8 @@ pub(super) fn run_all(executables: Vec<TestExecutable>, power_cuts: Option<&str>
         let outcome = lane(VecDeque::new());
         outcome.and(beside.join().expect("no lane panics"))
     })?;
-    print_slowest(timed.into_inner().expect("no lane panics"));
+    print_slowest("tests", timed.into_inner().expect("no lane panics"));
+    print_slowest("programs", programs.into_inner().expect("no lane panics"));
     let failed = failed.into_inner().expect("no lane panics");
     if !failed.is_empty() {
         bail!("tests failed in: {}", failed.join(", "));
@@ -87,12 +93,12 @@ fn print(executable: &TestExecutable, output: &Output, started: Instant) -> Resu
 }
 
 /// Reads lines such as `test queue::is_bounded ... ok <0.123s>`.
-fn timed_tests(program: &str, output: &str) -> Vec<TimedTest> {
+fn timed_tests(program: &str, output: &str) -> Vec<Timed> {
     let read = |line: &str| {
         let (test, rest) = line.strip_prefix("test ")?.split_once(" ... ")?;
         let (_, time) = rest.split_once('<')?;
         let seconds = time.split_once("s>")?.0.parse().ok()?;
-        Some(TimedTest {
+        Some(Timed {
             name: format!("{program}: {test}"),
             seconds,
         })
@@ -100,11 +106,11 @@ fn timed_tests(program: &str, output: &str) -> Vec<TimedTest> {
     output.lines().filter_map(read).collect()
 }
 
-fn print_slowest(mut tests: Vec<TimedTest>) {
-    tests.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    println!("the slowest of {} tests:", tests.len());
-    for test in tests.iter().take(SLOWEST_SHOWN) {
-        println!("{:8.1} s  {}", test.seconds, test.name);
+fn print_slowest(of: &str, mut timed: Vec<Timed>) {
+    timed.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    println!("the slowest of {} {of}:", timed.len());
+    for slow in timed.iter().take(SLOWEST_SHOWN) {
+        println!("{:8.1} s  {}", slow.seconds, slow.name);
     }
 }
 

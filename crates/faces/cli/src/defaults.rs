@@ -30,6 +30,9 @@ pub(crate) const STREAM_LINE_BYTES: usize = 256 << 20;
 /// Results fetched in one request.
 pub(crate) const PAGE: u64 = 500;
 
+/// Nodes in one request of `node ping`, `node leases` and `node release`: as many as the server takes. Fleets are larger.
+pub(crate) const NODES_IN_REQUEST: usize = 10_000;
+
 /// Jobs shown by `job list`, as in Puppet's client.
 pub(crate) const JOBS_SHOWN: u64 = 50;
 

@@ -5,11 +5,14 @@ use api_types::{
     ReleasedLease,
 };
 
+use super::parts::post_in_parts;
 use crate::client::ApiClient;
 use crate::present::OutputOptions;
 use crate::targets::NodeNames;
-use crate::terminal::{escape_control, escaped_name, style_failure, style_success, style_warning};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult};
+use crate::terminal::{
+    self, escape_control, escaped_name, style_failure, style_success, style_warning,
+};
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, Result, VerbResult};
 
 /// Arguments of `tutti node leases`.
 #[derive(Debug, clap::Args)]
@@ -25,6 +28,9 @@ pub struct LeaseOptions {
 pub struct ReleaseOptions {
     #[command(flatten)]
     targets: NodeNames,
+    /// Do not ask for confirmation, which more than one node needs
+    #[arg(short, long)]
+    yes: bool,
     #[command(flatten)]
     shown: OutputOptions,
 }
@@ -32,7 +38,11 @@ pub struct ReleaseOptions {
 pub(crate) async fn list(options: &LeaseOptions, client: &ApiClient) -> VerbResult {
     let nodes = options.targets.resolve(client).await?;
     let path = ["orchestrator", "v1", "leases"];
-    let reply: LeaseList = client.post(&path, &LeaseQuery { nodes }).await?;
+    let query = |nodes| LeaseQuery { nodes };
+    let items = post_in_parts(client, &path, &nodes, query, |reply: LeaseList| reply.items);
+    let reply = LeaseList {
+        items: items.await?,
+    };
     let format = options.shown.format;
     format.present(&reply, |reply| reply.items.iter().for_each(print_lease))?;
     let all = reply.items.iter().all(|item| item.error.is_none());
@@ -41,13 +51,34 @@ pub(crate) async fn list(options: &LeaseOptions, client: &ApiClient) -> VerbResu
 
 pub(crate) async fn release(options: &ReleaseOptions, client: &ApiClient) -> VerbResult {
     let nodes = options.targets.resolve(client).await?;
+    if nodes.len() > 1 && !options.yes && !confirm(nodes.len())? {
+        say!("Nothing was changed.");
+        return Ok(EXIT_NODES_FAILED);
+    }
     let path = ["orchestrator", "v1", "command", "release_leases"];
-    let command = ReleaseLeasesCommand { nodes };
-    let reply: ReleaseLeasesReply = client.post(&path, &command).await?;
+    let command = |nodes| ReleaseLeasesCommand { nodes };
+    let read = |reply: ReleaseLeasesReply| reply.items;
+    let items = post_in_parts(client, &path, &nodes, command, read);
+    let reply = ReleaseLeasesReply {
+        items: items.await?,
+    };
     let format = options.shown.format;
     format.present(&reply, |reply| reply.items.iter().for_each(print_released))?;
     let all = reply.items.iter().all(|item| item.error.is_none());
     Ok(if all { EXIT_SUCCESS } else { EXIT_NODES_FAILED })
+}
+
+/// Asks at the terminal. Without one, `--yes` is needed.
+fn confirm(nodes: usize) -> Result<bool> {
+    if !terminal::can_confirm() {
+        let text = format!(
+            "no terminal at which to confirm that {nodes} nodes run Puppet by themselves again; add --yes"
+        );
+        return Err(CommandFailure::Usage(text));
+    }
+    terminal::confirm(&format!(
+        "Let {nodes} nodes run Puppet by themselves again, those of running jobs and those in quarantine too?"
+    ))
 }
 
 fn print_lease(item: &LeaseItem) {

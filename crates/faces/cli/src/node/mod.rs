@@ -2,6 +2,7 @@
 
 mod leases;
 mod list;
+mod parts;
 mod ping;
 mod purge;
 mod show;
@@ -33,8 +34,9 @@ pub enum NodeVerb {
     )]
     Leases(leases::LeaseOptions),
     /// Let nodes run Puppet by themselves again: end their quarantine, or the lease of a job
-    #[command(after_long_help = "Example:
+    #[command(after_long_help = "Examples:
   tutti node release --nodes web1.example.com
+  tutti node release --all --yes
 
 A job that has the lease goes on without it. A run that an administrator disabled on the node stays disabled.")]
     Release(leases::ReleaseOptions),

@@ -2,6 +2,7 @@
 
 use api_types::{PingCommand, PingItem, PingReply};
 
+use super::parts::post_in_parts;
 use crate::client::ApiClient;
 use crate::present::OutputOptions;
 use crate::targets::NodeNames;
@@ -20,7 +21,13 @@ pub struct Options {
 pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let nodes = options.targets.resolve(client).await?;
     let path = ["orchestrator", "v1", "command", "ping"];
-    let reply: PingReply = client.post(&path, &PingCommand { nodes }).await?;
+    let command = |nodes| PingCommand { nodes };
+    let items = post_in_parts(client, &path, &nodes, command, |reply: PingReply| {
+        reply.items
+    });
+    let reply = PingReply {
+        items: items.await?,
+    };
     let format = options.shown.format;
     format.present(&reply, |reply| reply.items.iter().for_each(print))?;
     let all = reply.items.iter().all(|item| item.replied);

@@ -13,6 +13,7 @@ mod jobs;
 
 mod names;
 mod node_catalogs;
+mod node_leases;
 mod node_purge;
 mod plans;
 mod rbac;

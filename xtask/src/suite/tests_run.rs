@@ -3,6 +3,7 @@
 //! Invariant: every program runs to its end, so one run reports everything that is broken, and its
 //! output is printed as a whole.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::io::Write as _;
 use std::process::Output;
@@ -28,15 +29,16 @@ struct Timed {
 /// leave a core to the others.
 const WAITING_PACKAGE: &str = "conformance ";
 
-/// Runs two programs at a time, of those of the package that waits only one, and fails if one failed.
+/// Runs two programs at a time, the largest first, of those of the package that waits only one, and fails if one failed.
 /// `power_cuts` is the number of simulated power cuts for each workload; `None` leaves it to the tests.
 pub(super) fn run_all(executables: Vec<TestExecutable>, power_cuts: Option<&str>) -> Result<()> {
     let timed = Mutex::new(Vec::new());
     let programs = Mutex::new(Vec::new());
     let failed = Mutex::new(Vec::new());
     let waits = |executable: &TestExecutable| executable.name.starts_with(WAITING_PACKAGE);
-    let (waiting, others): (VecDeque<_>, VecDeque<_>) = executables.into_iter().partition(waits);
-    let others = Mutex::new(others);
+    let (waiting, mut others): (VecDeque<_>, Vec<_>) = executables.into_iter().partition(waits);
+    others.sort_by_cached_key(|executable| Reverse(size(executable)));
+    let others = Mutex::new(VecDeque::from(others));
     let take = || others.lock().expect("no lane panics").pop_front();
     let lane = |mut first: VecDeque<TestExecutable>| -> Result<()> {
         while let Some(executable) = first.pop_front().or_else(take) {
@@ -75,6 +77,12 @@ pub(super) fn run_all(executables: Vec<TestExecutable>, power_cuts: Option<&str>
         bail!("tests failed in: {}", failed.join(", "));
     }
     Ok(())
+}
+
+/// The size of a program, in bytes. Programs that link more of the product take longer, and the last to be started should
+/// be short, so that both lanes end at about the same time.
+fn size(executable: &TestExecutable) -> u64 {
+    std::fs::metadata(&executable.path).map_or(0, |found| found.len())
 }
 
 /// Prints the output of a program in one piece.

@@ -184,6 +184,11 @@ impl DeployCommand {
             let what = "contradicts batch and splay; set one of them";
             return Err(ApiError::invalid("barrier", what));
         }
+        let scope = self.scope.as_ref();
+        if self.splay.is_some() && scope.is_some_and(|scope| scope.application.is_some()) {
+            let what = "contradicts scope.application, whose nodes run in order; leave it out";
+            return Err(ApiError::invalid("splay", what));
+        }
         if self.quarantine && (self.environment.is_empty() || self.splay.is_some()) {
             let what =
                 "needs an environment, whose applications order the nodes, and contradicts splay";

@@ -490,6 +490,28 @@ async fn regular_runs_are_spread_in_each_job() {
     assert_eq!(job["options"]["splay"], 1);
 }
 
+/// Otherwise every slot would be refused.
+#[tokio::test]
+async fn a_splay_of_nodes_in_order_is_refused_when_it_is_scheduled() {
+    let world = World::new().await;
+    let mut regular = with("type", json!("deploy"));
+    regular["input"] = json!({"scope": {"application": "Lamp"}, "splay": 60});
+    let refused = post(&world, regular).await;
+    assert_eq!(
+        refused.status,
+        StatusCode::BAD_REQUEST,
+        "{}",
+        refused.text()
+    );
+    assert!(
+        refused
+            .text()
+            .contains("splay: contradicts scope.application"),
+        "{}",
+        refused.text()
+    );
+}
+
 /// Such as the nodes whose last run failed: there may be none now.
 #[tokio::test]
 async fn a_query_may_find_no_node_yet() {

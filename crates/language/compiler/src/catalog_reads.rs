@@ -14,7 +14,8 @@ pub struct CatalogReads {
     /// Keys of Hiera's data for which lookups have found values, in alphabetical order. They belong to the
     /// environment or to files outside of it.
     pub hiera_keys: Vec<String>,
-    /// Queries of the data of other nodes, each once.
+    /// Queries of the data of other nodes, each once. Capabilities of other nodes are among them, although a catalog with
+    /// capabilities is [volatile](VolatileCause::Capabilities).
     pub queries: Vec<DataQueryResult>,
     /// Reason that another compilation may give another catalog although nothing changed; `None` if there
     /// is none.

@@ -92,10 +92,12 @@ fn run(
         catalog_uuid: request.catalog_uuid.clone(),
     };
     let of_ruby = state.ruby_calls.has_any().then_some(VolatileCause::Ruby);
+    let mut queries = state.data_queries;
+    queries.append(&mut state.applications.taken);
     let reads = CatalogReads {
         facts,
         hiera_keys,
-        queries: state.data_queries,
+        queries,
         volatile: state.volatile.or(of_ruby),
     };
     Ok(CompiledCatalog {

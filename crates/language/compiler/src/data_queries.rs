@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
+use crate::applications::{CapabilitySearch, ProducedCapabilities, StoredCapability};
 use crate::exports::{ExportSearch, ExportedResource};
 use crate::{CompileInterrupt, ExportedResources, PuppetdbQueries};
 
@@ -28,6 +29,21 @@ pub enum DataQuery {
     },
     /// A query of the function `puppetdb_query`.
     Puppetdb(Json),
+    /// A capability of an application that other nodes produce.
+    Capability(CapabilityQuery),
+}
+
+/// A capability that a catalog took from another node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CapabilityQuery {
+    pub environment: String,
+    /// Type of the capability: `Sql`, `Foo::Bar`.
+    pub type_name: String,
+    pub title: String,
+    /// Certnames of the nodes that had produced it as well, and from which it was not taken: the components of an
+    /// application were mapped to them before. In alphabetical order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_producers: Vec<String>,
 }
 
 /// A query with a digest of its result.
@@ -45,6 +61,8 @@ pub struct DataSources {
     pub exports: Option<Arc<dyn ExportedResources>>,
     /// Answers to `puppetdb_query`; `None` if the function is unknown.
     pub puppetdb_queries: Option<Arc<dyn PuppetdbQueries>>,
+    /// Capabilities that other nodes produced; `None` if there is no source of them.
+    pub capabilities: Option<Arc<dyn ProducedCapabilities>>,
 }
 
 impl fmt::Debug for DataSources {
@@ -104,6 +122,14 @@ impl DataQuery {
                 let rows = source.rows(query, Some(interrupt));
                 Some(rows_digest(&rows.map_err(|error| error.to_string())?))
             }
+            Self::Capability(query) => {
+                let source = sources.capabilities.as_ref();
+                let source = source.ok_or("there is no source of capabilities")?;
+                let found = source.find(&query.search(interrupt));
+                let mut found = found.map_err(|error| error.to_string())?;
+                found.retain(|it| it.certname != certname && !query.is_former(&it.certname));
+                capabilities_digest(&mut found)
+            }
         };
         digest.ok_or_else(|| "the result has values without a form in JSON".to_owned())
     }
@@ -118,7 +144,30 @@ impl DataQuery {
                 resource_type.len() + condition.map_or(0, |it| it.len())
             }
             Self::Puppetdb(query) => query.to_string().len(),
+            Self::Capability(query) => {
+                let former = query.former_producers.iter().map(String::len);
+                query.environment.len()
+                    + query.type_name.len()
+                    + query.title.len()
+                    + former.sum::<usize>()
+            }
         }
+    }
+}
+
+impl CapabilityQuery {
+    fn search<'s>(&'s self, interrupt: &'s Arc<CompileInterrupt>) -> CapabilitySearch<'s> {
+        CapabilitySearch {
+            environment: &self.environment,
+            type_name: &self.type_name,
+            title: &self.title,
+            interrupt: Some(interrupt),
+        }
+    }
+
+    fn is_former(&self, certname: &str) -> bool {
+        let mut former = self.former_producers.iter();
+        former.any(|producer| *producer == certname)
     }
 }
 
@@ -140,6 +189,7 @@ impl fmt::Display for DataQuery {
             }
             Self::Puppetdb(Json::String(query)) => write!(f, "puppetdb_query: {query}"),
             Self::Puppetdb(query) => write!(f, "puppetdb_query: {query}"),
+            Self::Capability(query) => write!(f, "{}[{}]", query.type_name, query.title),
         }
     }
 }
@@ -219,6 +269,21 @@ pub(crate) fn exports_digest(resources: &[ExportedResource]) -> Option<String> {
         let parameters = Value::hash(resource.parameters.clone());
         add(&parameters.to_rich_json().ok()?.to_string());
         add(&json!(resource.tags).to_string());
+    }
+    Some(hexadecimal(hasher))
+}
+
+/// Digest of capabilities, whose order does not count; `None` if an attribute has no form in JSON.
+pub(crate) fn capabilities_digest(capabilities: &mut [StoredCapability]) -> Option<String> {
+    capabilities.sort_by(|a, b| a.certname.cmp(&b.certname));
+    let mut hasher = Sha256::new();
+    for capability in capabilities {
+        let attributes = Value::hash(capability.attributes.clone());
+        let attributes = attributes.to_rich_json().ok()?.to_string();
+        for text in [&capability.certname, &attributes] {
+            hasher.update((text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
     }
     Some(hexadecimal(hasher))
 }

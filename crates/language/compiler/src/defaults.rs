@@ -74,3 +74,7 @@ pub const DATA_QUERIES_MAX: usize = 32;
 
 /// Bytes of such a query. A query of a screen has 2 kB.
 pub const DATA_QUERY_BYTES_MAX: usize = 16 << 10;
+
+/// Capabilities of other nodes in one catalog whose values are compared at the end of a wave. A load balancer consumes
+/// those of some hundred web servers. Each takes 200 bytes in memory, and a comparison one statement of the database.
+pub const CAPABILITY_QUERIES_MAX: usize = 1_000;

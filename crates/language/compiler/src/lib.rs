@@ -59,7 +59,7 @@ pub use catalog::{
 };
 pub use catalog_reads::{CatalogReads, VolatileCause};
 pub use compile::compile;
-pub use data_queries::{DataQuery, DataQueryResult, DataSources};
+pub use data_queries::{CapabilityQuery, DataQuery, DataQueryResult, DataSources};
 pub use environment::{CompilerEnvironment, CompilerSource, EnvironmentSettings};
 pub use error::CompileError;
 pub use exports::{ExportSearch, ExportSearchError, ExportedResource, ExportedResources};

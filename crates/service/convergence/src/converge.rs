@@ -31,7 +31,7 @@ pub trait ImportedData: fmt::Debug + Send + Sync {
 /// Nodes by what became of the data of other nodes in their last catalogs. All others have the same data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ComparedImports {
-    /// Nodes whose exported resources of others, or query results, have other values now.
+    /// Nodes whose exported resources of others, query results, or capabilities of others have other values now.
     pub changed: Vec<String>,
     /// Nodes of which that is not known.
     pub unknown: Vec<String>,

@@ -17,6 +17,8 @@ use crate::catalog::{
 };
 use crate::catalog_reads::VolatileCause;
 use crate::compilation::Compilation;
+use crate::data_queries::{CapabilityQuery, DataQuery, DataQueryResult, capabilities_digest};
+use crate::defaults::{CAPABILITY_QUERIES_MAX, DATA_QUERY_BYTES_MAX};
 use crate::error::fail_at;
 use crate::reference::CatalogReference;
 
@@ -213,6 +215,7 @@ impl Compilation<'_> {
         self.state().add_volatile(VolatileCause::Capabilities);
         // the catalog has what this node produces; what is stored for it is of an earlier catalog
         found.retain(|it| it.certname != self.request.certname);
+        let producers: Vec<String> = found.iter().map(|it| it.certname.clone()).collect();
         let expected = {
             let state = self.state();
             state
@@ -226,7 +229,33 @@ impl Compilation<'_> {
         }
         let code_id = self.request.code_id.as_deref();
         let found = the_only(found, code_id, reference)?;
+        self.record_capability(reference, producers, &found);
         self.add_foreign_capability(evaluator, reference, &found)
+    }
+
+    /// Records that the catalog has the values of a capability of another node, one of `producers`.
+    fn record_capability(
+        &self,
+        reference: &CatalogReference,
+        mut producers: Vec<String>,
+        taken: &StoredCapability,
+    ) {
+        producers.retain(|producer| *producer != taken.certname);
+        producers.sort();
+        let query = DataQuery::Capability(CapabilityQuery {
+            environment: self.environment.name().to_owned(),
+            type_name: reference.type_name.to_string(),
+            title: reference.title.to_string(),
+            former_producers: producers,
+        });
+        let Some(digest) = capabilities_digest(&mut [taken.clone()]) else {
+            return;
+        };
+        let mut state = self.state();
+        let known = &mut state.applications.taken;
+        if known.len() < CAPABILITY_QUERIES_MAX && query.byte_len() <= DATA_QUERY_BYTES_MAX {
+            known.push(DataQueryResult { query, digest });
+        }
     }
 
     /// Adds a capability of another node. Nothing contains it.

@@ -7,6 +7,7 @@ use pcore::{FastHashMap, FastHashSet};
 use syntax::ast::CapabilityRole;
 
 use super::source::ProducedCapability;
+use crate::DataQueryResult;
 use crate::catalog::{CatalogResource, ResourceId};
 use crate::names::reference_name;
 use crate::reference::CatalogReference;
@@ -37,6 +38,8 @@ pub(crate) struct ApplicationState {
     pub(crate) linked: FastHashSet<ResourceId>,
     /// Capabilities in the catalog, with the components of the node that produce them.
     pub(crate) capabilities: FastHashMap<ResourceId, Option<ResourceId>>,
+    /// Capabilities of other nodes in the catalog, with digests of their values.
+    pub(crate) taken: Vec<DataQueryResult>,
     /// Capabilities that the node produces.
     pub(crate) produced: Vec<ProducedCapability>,
 }

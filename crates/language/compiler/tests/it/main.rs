@@ -9,6 +9,7 @@ mod application_properties;
 mod application_relationships;
 mod application_world;
 mod collection;
+mod compared_capabilities;
 mod entry;
 mod interrupt;
 mod memory_capabilities;

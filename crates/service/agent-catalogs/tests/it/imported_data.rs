@@ -12,6 +12,14 @@ fn node() -> Certname {
     NODE.parse().unwrap()
 }
 
+/// A web server on the node, and its database on another one, from which no node is known to produce it.
+const CONSUMES: &str = "capability sql(Sensitive[String] $password) { }
+define web(Sensitive[String] $password) { notify { $name: message => $password } }
+Web consumes Sql { }
+application shop() { web { 'w': consume => Sql['x'] } }
+site { shop { 'eu': nodes => { Node['node1.test'] => Web['w'] } } }
+";
+
 /// A node that has got its catalog.
 async fn start() -> Site {
     let site = Site::start().await;
@@ -64,4 +72,40 @@ async fn data_that_cannot_be_read_are_not_the_same() {
     let changes = site.agents.compare_imports(names).await;
     assert_eq!((changes.changed.len(), changes.unknown.len()), (0, 100));
     assert!(changes.failure.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumer_is_named_if_its_capability_has_another_value_or_producer() {
+    let mut site = Site::start().await;
+    site.classify("0").await;
+    let files = [
+        ("environment.conf", "applications = true"),
+        ("manifests/site.pp", CONSUMES),
+    ];
+    site.deploy('a', &files);
+    site.produce("db1.test", "first").await;
+    let node = NodeState::with_facts(json!({"role": "web"}));
+    node.catalog(&site.agents).await.unwrap();
+    assert_eq!(compare(&site).await, ImportChanges::default());
+
+    site.produce("db1.test", "second").await;
+    assert_eq!(compare(&site).await, changed());
+    site.restart("build").await;
+    assert_eq!(compare(&site).await, changed(), "also after a restart");
+    site.produce("db1.test", "first").await;
+    assert_eq!(compare(&site).await, ImportChanges::default());
+
+    // the component is mapped to another node, which has run before the former one
+    site.produce("db2.test", "first").await;
+    assert_eq!(compare(&site).await, changed());
+    site.produce("db1.test", "").await;
+    assert_eq!(compare(&site).await, changed());
+    node.catalog(&site.agents).await.unwrap();
+    assert_eq!(compare(&site).await, ImportChanges::default());
+
+    site.produce("db2.test", "").await;
+    assert_eq!(compare(&site).await, changed());
+    // nothing is compiled, and the node keeps the catalog that it has
+    assert!(node.catalog(&site.agents).await.is_err());
+    assert_eq!(compare(&site).await, changed());
 }

@@ -10,12 +10,15 @@ use agent_catalogs::{
     AgentCatalogSources, AgentCatalogs, AgentFacts, AgentIdentity, AheadSummary, CatalogDatabase,
     ChecksumType, FactsPolicies,
 };
-use catalogs::{CatalogSettings, Catalogs, EmbeddedExports, InventoryQueries};
+use catalogs::{
+    CatalogSettings, Catalogs, EmbeddedCapabilities, EmbeddedExports, InventoryQueries,
+};
 use classifier::{Classifier, GroupDelta, GroupId, GroupInput, UnrestrictedEditor};
-use compiler::DocumentForm;
+use compiler::{DocumentForm, ProducedCapability};
 use environments::EnvironmentDir;
 use inventory::{Inventory, NodeRecord, trusted_facts};
 use jiff::Timestamp;
+use pcore::{Hash, Value};
 use pki::seal::SealKey;
 use run_reports::{RunReports, RunReportsConfig};
 use serde_json::{Map, Value as Json, json};
@@ -38,6 +41,7 @@ pub(crate) struct Site {
     inventory: Inventory,
     run_reports: RunReports,
     exports: EmbeddedExports,
+    capabilities: EmbeddedCapabilities,
     pub(crate) store: Store,
     pub(crate) agents: AgentCatalogs,
     group: GroupId,
@@ -97,11 +101,15 @@ impl Site {
             }
         };
         let seal = SealKey::open_or_create(&path.join("seal.key")).unwrap();
-        let exports = EmbeddedExports::new(store.clone(), Arc::new(seal), Handle::current());
-        let others = (&inventory, &exports);
+        let seal = Arc::new(seal);
+        let exports = EmbeddedExports::new(store.clone(), Arc::clone(&seal), Handle::current());
+        let opening = EmbeddedCapabilities::open(store.clone(), seal, Handle::current(), true);
+        let capabilities = opening.await.unwrap();
+        let others = (&inventory, &exports, &capabilities);
         let mut site = Self {
             agents: memory_engine(sources(path, &code, &classifier, others, &run_reports)).await,
             exports,
+            capabilities,
             directory,
             _temporary: None,
             code,
@@ -171,7 +179,7 @@ impl Site {
             path,
             code,
             &self.classifier,
-            (&self.inventory, &self.exports),
+            (&self.inventory, &self.exports, &self.capabilities),
             &self.run_reports,
         )
     }
@@ -191,6 +199,26 @@ impl Site {
         let keeping = self
             .exports
             .keep_exports(turn, "production", None, &resources);
+        keeping.await.unwrap();
+    }
+
+    /// A node produces the capability `Sql[x]` with this password; none if it is empty.
+    pub(crate) async fn produce(&self, producer: &str, password: &str) {
+        let mut attributes = Hash::new();
+        attributes.insert("password", Value::sensitive(Value::from(password)));
+        let sql = ProducedCapability {
+            type_name: "Sql".into(),
+            title: "x".into(),
+            attributes,
+        };
+        let produced = match password {
+            "" => Vec::new(),
+            _ => vec![sql],
+        };
+        let known = [producer.to_owned()];
+        self.store.record_inventory_nodes(&known).await.unwrap();
+        let turn = self.capabilities.begin(producer);
+        let keeping = self.capabilities.keep(turn, "production", None, &produced);
         keeping.await.unwrap();
     }
 
@@ -297,11 +325,11 @@ fn sources(
     path: &Path,
     code: &Arc<EnvironmentDir>,
     classifier: &Classifier,
-    (inventory, exports): (&Inventory, &EmbeddedExports),
+    (inventory, exports, capabilities): (&Inventory, &EmbeddedExports, &EmbeddedCapabilities),
     run_reports: &RunReports,
 ) -> AgentCatalogSources {
     AgentCatalogSources {
-        catalogs: engine(path, code, classifier, (inventory, exports)),
+        catalogs: engine(path, code, classifier, (inventory, exports, capabilities)),
         inventory: inventory.clone(),
         run_reports: run_reports.clone(),
         code: code.clone(),
@@ -312,7 +340,7 @@ fn engine(
     path: &Path,
     code: &Arc<EnvironmentDir>,
     classifier: &Classifier,
-    (inventory, exports): (&Inventory, &EmbeddedExports),
+    (inventory, exports, capabilities): (&Inventory, &EmbeddedExports, &EmbeddedCapabilities),
 ) -> Catalogs {
     let queries = InventoryQueries::new(inventory.clone(), Handle::current());
     let settings = CatalogSettings {
@@ -321,6 +349,7 @@ fn engine(
         hiera_config: path.join("hiera.yaml"),
         exports: Some(Arc::new(exports.clone())),
         kept_exports: Some(exports.clone()),
+        capabilities: Some(capabilities.clone()),
         puppetdb_queries: Some(Arc::new(queries)),
         ..CatalogSettings::default()
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use compiler::{CompileInterrupt, DataQueryResult, DataSources};
+use compiler::{CompileInterrupt, DataQueryResult, DataSources, ProducedCapabilities};
 use pcp::Certname;
 
 use super::Catalogs;
@@ -67,6 +67,10 @@ impl Catalogs {
         let sources = DataSources {
             exports: settings.exports.clone(),
             puppetdb_queries: settings.puppetdb_queries.clone(),
+            capabilities: settings
+                .capabilities
+                .clone()
+                .map(|it| Arc::new(it.of_code(None)) as Arc<dyn ProducedCapabilities>),
         };
         let certname = certname.to_string();
         let checking = self.inner.compilations.spawn_blocking(move || {

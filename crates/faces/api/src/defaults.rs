@@ -104,6 +104,15 @@ pub const BLOB_CHUNK_BYTES: usize = 32 * 1024;
 /// certnames of 50 bytes are 50 KB.
 pub const SECRETS_NAMED: usize = 1_000;
 
+/// Unknown, and disconnected, nodes that an order names; the others are counted. Certnames of 50 bytes are 5 KB.
+pub const ABSENT_NODES_NAMED: usize = 100;
+
+/// Unknown nodes for which similar names are searched. One is compared with 50,000 names in 0.2 s.
+pub const UNKNOWN_NODES_COMPARED: usize = 5;
+
+/// Certnames of agents that are read from the database at once: 50 KB.
+pub const AGENTS_PAGE: u32 = 1_000;
+
 /// Modules or environments named in a message; the others are counted.
 pub const NAMES_TOLD: usize = 12;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::catalogs::{CompileOrigin, CompilePriority};
 use api_types::environments::{
-    ApplicationItem, ApplicationList, Environment, EnvironmentList, InstanceComponent,
+    AbsentNodes, ApplicationItem, ApplicationList, Environment, EnvironmentList, InstanceComponent,
     InstanceItem, InstanceList,
 };
 use axum::Json;
@@ -15,6 +15,7 @@ use environments::CodeError;
 use serde_json::Value;
 
 use crate::SharedApiContext;
+use crate::absent_nodes::find_absent_nodes;
 use crate::base_url::BaseUrl;
 use crate::caller::ApiCaller;
 use crate::catalogs;
@@ -112,14 +113,19 @@ pub(crate) async fn instances(
     let engine = &api.catalogs;
     let compiling = engine.application_graph(&environment, None, &origin);
     match Box::pin(compiling).await {
-        Ok(graph) => Ok(Json(instance_list(&graph))),
+        Ok(graph) => {
+            let components = graph.applications.iter().flat_map(|it| &it.components);
+            let nodes = components.map(|component| component.node.as_str());
+            let absent_nodes = find_absent_nodes(&api, &caller, nodes).await?;
+            Ok(Json(instance_list(&graph, absent_nodes)))
+        }
         Err(error) => Err(catalogs::catalog_failure(&api, error).await),
     }
 }
 
 /// The instances and their components in the order in which they can run. Components that wait for each other
 /// have none, so then the order is that of the site.
-fn instance_list(graph: &ApplicationGraph) -> InstanceList {
+fn instance_list(graph: &ApplicationGraph, absent_nodes: AbsentNodes) -> InstanceList {
     let declared = || {
         let applications = graph.applications.iter();
         applications.flat_map(|it| &it.components).collect()
@@ -145,6 +151,7 @@ fn instance_list(graph: &ApplicationGraph) -> InstanceList {
     });
     InstanceList {
         items: items.collect(),
+        absent_nodes,
     }
 }
 

@@ -5,6 +5,7 @@
 //! (checked by [`rbac::Rbac::authorize`]), every failure is `{kind, msg, details}`, and the ids
 //! of objects are their absolute URLs.
 
+mod absent_nodes;
 mod actions;
 mod audit;
 mod base_url;

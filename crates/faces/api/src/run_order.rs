@@ -4,13 +4,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use api_types::environments::{RunOrder, RunOrderComponent, RunOrderNode, RunOrderQuery};
+use api_types::environments::{
+    AbsentNodes, RunOrder, RunOrderComponent, RunOrderNode, RunOrderQuery,
+};
 use axum::Json;
 use axum::extract::State;
 use jobs::PlannedNodes;
 use pcp::Certname;
 
 use crate::SharedApiContext;
+use crate::absent_nodes::find_absent_nodes;
 use crate::body::StrictBody;
 use crate::caller::ApiCaller;
 use crate::code;
@@ -32,10 +35,12 @@ pub(crate) async fn show(
     let owner = &caller.0.user_id;
     let planning = api.jobs.node_order(&scope, &environment, owner);
     let planned = planning.await.map_err(run_job_error)?;
-    Ok(Json(run_order(&planned)))
+    let nodes = planned.order.nodes().iter().map(Certname::as_str);
+    let absent_nodes = find_absent_nodes(&api, &caller, nodes).await?;
+    Ok(Json(run_order(&planned, absent_nodes)))
 }
 
-fn run_order(planned: &PlannedNodes) -> RunOrder {
+fn run_order(planned: &PlannedNodes, absent_nodes: AbsentNodes) -> RunOrder {
     let mut components = components_of_nodes(planned);
     let levels = planned.order.levels();
     let ordered = planned.order.predecessors().zip(levels);
@@ -48,6 +53,7 @@ fn run_order(planned: &PlannedNodes) -> RunOrder {
     RunOrder {
         items: items.collect(),
         partial_instances: partial_instances(planned),
+        absent_nodes,
     }
 }
 

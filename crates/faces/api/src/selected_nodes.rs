@@ -23,7 +23,8 @@ pub(crate) async fn resolve_selection(
     StrictBody(asked): StrictBody<NodeSelectionQuery>,
 ) -> Result<Json<NodeSelection>, ApiFailure> {
     let selectors = NodeSelectors::parse(&asked.nodes).map_err(selector_error)?;
-    let mut known = reachable_nodes(&api);
+    let mut known = connected_nodes(&api);
+    known.append(&mut ssh_nodes(&api));
     if !selectors.are_names_in(&known) {
         known.extend(inventory_nodes(&api).await?);
     }
@@ -36,8 +37,8 @@ pub(crate) async fn resolve_selection(
     }))
 }
 
-/// Nodes that are connected, expected back after a restart, or reached over SSH.
-fn reachable_nodes(api: &SharedApiContext) -> BTreeSet<Certname> {
+/// Nodes that are connected, or expected back after a restart.
+pub(crate) fn connected_nodes(api: &SharedApiContext) -> BTreeSet<Certname> {
     // Read first, so that a node that reconnects in between is in one of the two lists.
     let returning = api.jobs.returning_nodes();
     let connected = api
@@ -45,13 +46,17 @@ fn reachable_nodes(api: &SharedApiContext) -> BTreeSet<Certname> {
         .connected_nodes()
         .into_iter()
         .map(|(name, _)| name);
-    let over_ssh = api.connections.query(None, false);
-    let over_ssh = over_ssh.into_iter().flat_map(|shown| shown.certnames);
-    connected.chain(returning).chain(over_ssh).collect()
+    connected.chain(returning).collect()
+}
+
+/// Nodes that are reached over SSH.
+pub(crate) fn ssh_nodes(api: &SharedApiContext) -> BTreeSet<Certname> {
+    let connections = api.connections.query(None, false).into_iter();
+    connections.flat_map(|shown| shown.certnames).collect()
 }
 
 /// Nodes that reported facts or a Puppet run.
-async fn inventory_nodes(api: &SharedApiContext) -> Result<Vec<Certname>, ApiFailure> {
+pub(crate) async fn inventory_nodes(api: &SharedApiContext) -> Result<Vec<Certname>, ApiFailure> {
     let every = NodeQuery::from_ast(json!(["from", "nodes", ["extract", ["certname"]]]));
     api.inventory
         .certnames(&every)

@@ -132,3 +132,6 @@ pub(crate) const REPORT_ID_SHOWN: usize = 12;
 
 /// Nodes that a plan names as those that one node waits for: a line of a terminal has three certnames.
 pub(crate) const WAITS_NAMED: usize = 3;
+
+/// Nodes that are not connected and that a plan names, of each kind: with both kinds, half a terminal of 50 lines.
+pub(crate) const ABSENT_NODES_SHOWN: usize = 10;

@@ -63,6 +63,9 @@ pub struct ApplicationItem {
 pub struct InstanceList {
     /// Instances, those first whose components others wait for.
     pub items: Vec<InstanceItem>,
+    /// Nodes of the components that are not connected.
+    #[serde(default)]
+    pub absent_nodes: AbsentNodes,
 }
 
 /// An application that the site of an environment declares.
@@ -113,6 +116,33 @@ pub struct RunOrder {
     pub items: Vec<RunOrderNode>,
     /// References of the instances of which only some nodes are in the scope.
     pub partial_instances: Vec<String>,
+    /// Nodes of the order that are not connected.
+    #[serde(default)]
+    pub absent_nodes: AbsentNodes,
+}
+
+/// Nodes that are not connected, each list in alphabetical order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AbsentNodes {
+    /// Nodes that have never connected and are not in the inventory, at most 100. Without the permission
+    /// `nodes:view_data` the inventory is not searched.
+    pub unknown: Vec<UnknownNode>,
+    /// Number of further such nodes.
+    pub unknown_omitted: u64,
+    /// Known nodes that are not connected now, at most 100.
+    pub disconnected: Vec<String>,
+    /// Number of further such nodes.
+    pub disconnected_omitted: u64,
+}
+
+/// A node of which nothing is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UnknownNode {
+    /// Certname as it is written in the site.
+    pub name: String,
+    /// Similar names of known nodes, the nearest first, at most three. Only the first 5 unknown nodes have them, and
+    /// only names are given that the caller may list.
+    pub near: Vec<String>,
 }
 
 /// A node in a run order.

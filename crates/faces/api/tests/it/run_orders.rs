@@ -14,6 +14,7 @@ use pxp::action::CodeId;
 use rbac::PermissionGrant;
 use serde_json::{Value, json};
 
+use crate::agents::Manner;
 use crate::catalogs::user_with;
 use crate::matrix::{OPERATORS, member};
 use crate::world::{Reply, World};
@@ -26,6 +27,14 @@ const LAMP: Applications = Applications(&[
     ("Lamp[app1]", "web1", "", "Sql[app1]"),
     ("Lamp[app1]", "db", "Sql[app1]", ""),
     ("Lamp[app2]", "web2", "", ""),
+]);
+
+/// A site with a typing mistake.
+const MISTYPED: Applications = Applications(&[
+    ("Lamp[app1]", "wbe1.example.com", "", "Sql[app1]"),
+    ("Lamp[app1]", "a", "Sql[app1]", ""),
+    ("Lamp[app1]", "of-inventory.example.com", "", ""),
+    ("Lamp[app1]", "away.example.com", "", ""),
 ]);
 
 const CROSSED: Applications = Applications(&[
@@ -92,6 +101,12 @@ async fn the_order_of_a_scope_names_levels_components_and_partial_instances() {
     let expected = json!({
         "items": [node("db", 0, &[], "Part[1]"), node("web1", 1, &["db"], "Part[0]")],
         "partial_instances": [],
+        "absent_nodes": {
+            "unknown": [{"name": "db", "near": []}, {"name": "web1", "near": []}],
+            "unknown_omitted": 0,
+            "disconnected": [],
+            "disconnected_omitted": 0,
+        },
     });
     assert_eq!(reply.json(), expected);
     let reply = order(&world, json!({"nodes": ["other", "web1"]}))
@@ -157,4 +172,84 @@ async fn an_application_in_a_scope_needs_the_permission_to_view() {
     assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text());
     let reply = world.post(DEPLOY, body).await;
     assert_eq!(reply.status, StatusCode::FORBIDDEN, "{}", reply.text());
+}
+
+/// Nodes of the site [`MISTYPED`]: one is connected, one was, and one has reported facts. Of others, one is connected,
+/// and one has reported facts.
+async fn mistyped_world() -> World {
+    let world = World::with_applications(Arc::new(MISTYPED)).await;
+    for connected in ["a", "web3.example.com"] {
+        world.agents.add(connected, Manner::default());
+    }
+    for with_facts in ["of-inventory.example.com", "web1.example.com"] {
+        let record = inventory::NodeRecord {
+            facts: Arc::default(),
+            trusted: Arc::default(),
+            environment: None,
+            timestamp: jiff::Timestamp::now(),
+        };
+        let certname: Certname = with_facts.parse().expect("a certname");
+        let kept = world.state.inventory.record_facts(&certname, record).await;
+        kept.expect("facts are kept");
+    }
+    let was_connected = vec!["away.example.com".to_owned()];
+    let recorded = world.state.store.record_agents(was_connected).await;
+    recorded.expect("recorded");
+    world
+}
+
+#[tokio::test]
+async fn nodes_of_which_nothing_is_known_are_named_with_similar_names() {
+    let world = mistyped_world().await;
+    let order = order(&world, json!({"application": "Lamp"})).await.json();
+    assert_eq!(
+        order["absent_nodes"],
+        json!({
+            "unknown": [
+                {"name": "wbe1.example.com", "near": ["web1.example.com", "web3.example.com"]},
+            ],
+            "unknown_omitted": 0,
+            "disconnected": ["away.example.com", "of-inventory.example.com"],
+            "disconnected_omitted": 0,
+        })
+    );
+}
+
+#[tokio::test]
+async fn names_of_the_inventory_are_not_told_to_a_caller_that_may_not_view_it() {
+    let mut world = mistyped_world().await;
+    let view = PermissionGrant {
+        object_type: "orchestrator".to_owned(),
+        action: "view".to_owned(),
+        instance: "*".to_owned(),
+    };
+    world.token = user_with(&world, "rita", vec![view]).await;
+    let order = order(&world, json!({"application": "Lamp"})).await.json();
+    assert_eq!(
+        order["absent_nodes"],
+        json!({
+            "unknown": [
+                {"name": "of-inventory.example.com", "near": []},
+                {"name": "wbe1.example.com", "near": ["web3.example.com"]},
+            ],
+            "unknown_omitted": 0,
+            "disconnected": ["away.example.com"],
+            "disconnected_omitted": 0,
+        })
+    );
+}
+
+#[tokio::test]
+async fn the_names_of_absent_nodes_are_bounded() {
+    let world = mistyped_world().await;
+    let nodes: Vec<String> = (100..250).map(|n| format!("web3{n}.example.com")).collect();
+    let order = order(&world, json!({ "nodes": nodes })).await.json();
+    let absent = &order["absent_nodes"];
+    let unknown = absent["unknown"].as_array().expect("a list");
+    assert_eq!(
+        (unknown.len(), &absent["unknown_omitted"]),
+        (100, &json!(50))
+    );
+    let with_near = unknown.iter().filter(|it| it["near"] != json!([]));
+    assert_eq!(with_near.count(), 5);
 }

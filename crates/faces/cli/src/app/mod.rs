@@ -2,6 +2,7 @@
 //!
 //! Invariant: instances, nodes and their order come from the server.
 
+pub(crate) mod absent_nodes;
 pub(crate) mod plan;
 mod run;
 mod show;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use api_types::environments::{RunOrder, RunOrderNode};
 
+use super::absent_nodes::print_absent_nodes;
 use super::{ApplicationArguments, fetch_run_order};
 use crate::VerbResult;
 use crate::client::ApiClient;
@@ -54,6 +55,7 @@ pub(super) fn print_run_order(order: &RunOrder, environment: &str) {
         say!("");
         print_partial_instances(&order.partial_instances);
     }
+    print_absent_nodes(&order.absent_nodes);
 }
 
 /// Prints the instances of which only some nodes would run.

@@ -1,7 +1,8 @@
 //! `tutti app show`: the instances of applications.
 
-use api_types::environments::{InstanceComponent, InstanceItem, InstanceList};
+use api_types::environments::{AbsentNodes, InstanceComponent, InstanceItem, InstanceList};
 
+use super::absent_nodes::describe_absence;
 use super::required_environment;
 use crate::VerbResult;
 use crate::client::ApiClient;
@@ -78,14 +79,17 @@ fn print(list: &InstanceList, environment: &str) {
             say!("");
         }
         say!("{}", style_heading(escape_control(&reference(instance))));
-        instance.components.iter().for_each(print_component);
+        for component in &instance.components {
+            print_component(component, &list.absent_nodes);
+        }
     }
 }
 
-fn print_component(component: &InstanceComponent) {
+fn print_component(component: &InstanceComponent, absent_nodes: &AbsentNodes) {
     let reference = format!("{}[{}]", component.component, component.title);
     let node = escaped_name(&component.node);
-    say!("    {} => {node}", escape_control(&reference));
+    let absence = describe_absence(&component.node, absent_nodes);
+    say!("    {} => {node}{absence}", escape_control(&reference));
     for capability in &component.produces {
         say!("        + produces {}", escape_control(capability));
     }

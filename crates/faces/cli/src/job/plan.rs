@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use api_types::classifier::NodeGroupRules;
-use api_types::environments::{RunOrder, RunOrderNode};
+use api_types::environments::{AbsentNodes, RunOrder, RunOrderNode};
 use api_types::rollout::RolloutOptions;
 use api_types::{InventoryItem, InventoryList, PuppetDbQuery, Scope};
 use serde_json::{Value, json};
@@ -47,6 +47,8 @@ struct PuppetRunPreview {
     nodes: Vec<PlannedNode>,
     /// References of the application instances of which only some nodes are among the targets.
     partial_instances: Vec<String>,
+    /// Nodes among the targets that are not connected, in an environment that was named.
+    absent_nodes: AbsentNodes,
 }
 
 /// A node of a preview.
@@ -101,6 +103,7 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
         batches,
         nodes,
         partial_instances: order.partial_instances,
+        absent_nodes: order.absent_nodes,
     };
     let format = options.shown.format;
     format.present(&preview.to_json(), |_| preview.print())?;
@@ -149,6 +152,9 @@ impl PuppetRunPreview {
         if !self.partial_instances.is_empty() {
             preview["partial_instances"] = json!(self.partial_instances);
         }
+        if self.absent_nodes != AbsentNodes::default() {
+            preview["absent_nodes"] = json!(self.absent_nodes);
+        }
         preview
     }
 
@@ -186,6 +192,7 @@ impl PuppetRunPreview {
         }
         present::table(&self.nodes, &columns);
         app::plan::print_partial_instances(&self.partial_instances);
+        app::absent_nodes::print_absent_nodes(&self.absent_nodes);
     }
 }
 
@@ -208,6 +215,7 @@ fn unordered() -> RunOrder {
     RunOrder {
         items: Vec::new(),
         partial_instances: Vec::new(),
+        absent_nodes: AbsentNodes::default(),
     }
 }
 

@@ -1,4 +1,5 @@
-//! A cluster of three real agents that forms step by step, in the manner of puppet-gluster.
+//! Real agents whose runs are repeated in waves: a cluster that forms step by step, in the manner of puppet-gluster, and an
+//! application whose producer learns its value in its first run.
 
 use std::path::Path;
 
@@ -124,5 +125,67 @@ async fn a_cluster_converges_in_waves() {
     }
     let quiet = run_until_converged(&fleet, &["-n", &all], "8").await;
     quiet.expect(0, &["3 unchanged; all nodes have converged after 1 wave"]);
+    fleet.stop().await;
+}
+
+/// The database has the port that its fact says, which is known after the first run has set it up.
+const SHOP: &str = r#"
+capability database(String $port) { }
+application shop() {
+  shop::database { $name: export => Database[$name] }
+  shop::web { $name: consume => Database[$name] }
+}
+define shop::database() {
+  include common::again
+  exec { 'set up the database':
+    command => '/bin/sh -c "echo 5433 > TARGET/port"',
+    creates => 'TARGET/port',
+    notify  => Exec['again'],
+  }
+}
+Shop::Database produces Database { port => $facts['database_port'] }
+define shop::web(String $port) {
+  file { 'TARGET/web': content => "${port}\n" }
+}
+Shop::Web consumes Database { }
+site {
+  shop { 'eu': nodes => {
+    Node['g1.example.net'] => Shop::Database['eu'],
+    Node['g2.example.net'] => Shop::Web['eu'],
+  } }
+}
+"#;
+
+const PORT_FACT: &str = r#"
+Facter.add(:database_port) do
+  setcode { File.exist?('TARGET/port') ? File.read('TARGET/port').strip : 'none' }
+end
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_consumer_runs_again_when_its_producer_gives_another_value() {
+    if !Path::new(PUPPET).exists() {
+        eprintln!("SKIPPED: there is no {PUPPET}");
+        return;
+    }
+    let code = [
+        ("environment.conf", "applications = true\n"),
+        ("manifests/site.pp", SHOP),
+        ("modules/shop/lib/facter/database_port.rb", PORT_FACT),
+    ];
+    let fleet = FleetSite::start(&NODES[..2], &code).await;
+    let run = ["app", "run", "Shop", "--yes", "--until-converged"];
+    let ran = fleet.tutti(&run).await;
+    ran.expect(
+        0,
+        &[
+            "wave 2: 1 node (1 requested it)",
+            "wave 3: 1 node (1 with changed data of other nodes)",
+            "all nodes have converged after 3 waves",
+        ],
+    );
+    assert_eq!(fleet.site.read("web"), "5433\n");
+    let quiet = fleet.tutti(&run).await;
+    quiet.expect(0, &["2 unchanged; all nodes have converged after 1 wave"]);
     fleet.stop().await;
 }

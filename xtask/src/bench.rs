@@ -141,6 +141,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     if is_wanted("applications") {
         programs.measure("order_nodes", &[])?;
+        programs.measure("graph_cost", &[])?;
     }
     if is_wanted("convergence") {
         programs.measure("waves", &[])?;

@@ -1,7 +1,6 @@
 //! Times of compilations of generated manifests: `compile_cost [--smallest]`.
 //!
-//! Files that are written out, a defined type in a loop, and the graph of an application; cold and warm, catalogs on
-//! one thread and on all.
+//! Files that are written out, and a defined type in a loop; cold and warm, on one thread and on all.
 
 #![allow(
     clippy::print_stdout,
@@ -12,7 +11,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use compiler::{ApplicationGraphRequest, CompileRequest, CompilerEnvironment, DocumentForm};
+use compiler::{CompileRequest, CompilerEnvironment, DocumentForm};
 use pcore::{Hash, Value};
 
 #[allow(
@@ -30,8 +29,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.as_slice() {
-        [] => generated(1_000, 3_000, 50).and_then(|()| graph(10_000, 200, 15)),
-        [one] if one == "--smallest" => generated(10, 10, 1).and_then(|()| graph(10, 5, 1)),
+        [] => generated(1_000, 3_000, 50),
+        [one] if one == "--smallest" => generated(10, 10, 1),
         _ => Err("usage: compile_cost [--smallest]".to_owned()),
     };
     match result {
@@ -61,66 +60,6 @@ fn generated(files: usize, defined: usize, rounds: usize) -> Result<(), String> 
     );
     let request = request("web1", Hash::new());
     measure("a defined type in a loop", &looped, &request, rounds)
-}
-
-/// The graph of an application with a chain of components over nodes.
-fn graph(components: usize, nodes: usize, rounds: usize) -> Result<(), String> {
-    let of_node = components / nodes;
-    let manifest = format!(
-        "capability cap(Integer $v) {{ }}
-define part(Integer $v = 1) {{ }}
-Part produces Cap {{ }}
-Part consumes Cap {{ }}
-application big() {{
-  part {{ 'p0': export => Cap['c0'] }}
-  Integer[1, {last}].each |$i| {{
-    part {{ \"p$i\": consume => Cap[\"c${{$i - 1}}\"], export => Cap[\"c$i\"] }}
-  }}
-}}
-site {{
-  big {{ 'one':
-    nodes => Hash(Integer[0, {last_node}].map |$n| {{
-      [Node[\"n$n.example.net\"], Integer[$n * {of_node}, $n * {of_node} + {of_node} - 1].map |$i| {{ Part[\"p$i\"] }}]
-    }}),
-  }}
-}}
-",
-        last = components - 1,
-        last_node = nodes - 1,
-    );
-    let request = ApplicationGraphRequest::default();
-    let since = Instant::now();
-    let environment = world::with_applications(&manifest, &[]);
-    let compile = || {
-        let graph = compiler::application_graph(&environment, &request);
-        let graph = graph.map_err(|error| error.to_string())?;
-        let found: usize = graph
-            .applications
-            .iter()
-            .map(|it| it.components.len())
-            .sum();
-        match found == components {
-            true => Ok(()),
-            false => Err(format!(
-                "{found} of {components} components are in the graph"
-            )),
-        }
-    };
-    compile()?;
-    let cold = since.elapsed();
-    let mut times: Vec<Duration> = Vec::with_capacity(rounds);
-    for _ in 0..rounds {
-        let since = Instant::now();
-        compile()?;
-        times.push(since.elapsed());
-    }
-    times.sort();
-    println!(
-        "a graph of {components} components on {nodes} nodes: cold {:.0} ms, warm {:.0} ms",
-        cold.as_secs_f64() * 1e3,
-        times[times.len() / 2].as_secs_f64() * 1e3,
-    );
-    Ok(())
 }
 
 fn request(node: &str, facts: Hash) -> CompileRequest {

@@ -240,3 +240,6 @@ pub const APPLICATION_REFERENCE_BYTES: usize = 4_096;
 pub const INSTANCES_NAMED: usize = 10;
 /// Nodes of a cycle that a message names: a cycle of 50 nodes is named whole, in 5 KB.
 pub const CYCLE_NODES_NAMED: usize = 50;
+/// Passes of one command: nodes that wait for each other in both directions need 2, and a pass of a minute each makes more
+/// than an hour and a half of this many.
+pub const PASSES_MAX: usize = 100;

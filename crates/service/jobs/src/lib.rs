@@ -62,7 +62,8 @@ mod withdrawals;
 pub use applications::{
     ApplicationComponent, ApplicationGraphError, ApplicationGraphs, ApplicationInstance,
     ApplicationSelector, DependencyCycle, EnvironmentApplications, InvalidApplicationSelector,
-    NoApplications, NodeOrder, NodeProduct, PlannedNodes,
+    InvalidPasses, NoApplications, NodeOrder, NodeProduct, PassNode, PlannedNodes, RunPass,
+    RunPasses,
 };
 pub use blocking_requests::NodeRequestError;
 pub use boot_clock::BootClock;

@@ -4,6 +4,7 @@
 //! while the job runs. Invariant: a node starts only when all nodes that produce what it consumes have succeeded.
 
 mod node_order;
+mod passes;
 mod run_order;
 mod selector;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use pxp::action::CodeId;
 
 pub(crate) use self::node_order::StoredNodeOrder;
 pub use self::node_order::{DependencyCycle, NodeOrder, NodeProduct};
+pub use self::passes::{InvalidPasses, PassNode, RunPass, RunPasses};
 pub(crate) use self::run_order::{BlockedRun, BlockingNodes, RunOrder};
 pub use self::selector::{ApplicationSelector, InvalidApplicationSelector};
 

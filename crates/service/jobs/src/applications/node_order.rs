@@ -39,6 +39,8 @@ pub struct NodeProduct {
 pub struct DependencyCycle {
     /// Each node with the capability that the next one consumes; the last one's consumer is the first.
     pub path: Vec<NodeProduct>,
+    /// The components on them wait for each other too, so that passes do not help.
+    pub is_of_components: bool,
 }
 
 /// A [`NodeOrder`] as it is sealed in the row of its job: only nodes that others wait for, or that wait.
@@ -245,13 +247,19 @@ impl<'a> NodeWaits<'a> {
             })
             .collect();
         cycle.reverse();
-        DependencyCycle { path: cycle }
+        DependencyCycle {
+            path: cycle,
+            is_of_components: false,
+        }
     }
 }
 
 impl fmt::Display for DependencyCycle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nodes wait for each other, so no run order exists: ")?;
+        f.write_str(match self.is_of_components {
+            true => "components wait for each other, so no pass can have them: ",
+            false => "nodes wait for each other, so no run order exists: ",
+        })?;
         for product in self.path.iter().take(CYCLE_NODES_NAMED) {
             write!(f, "{} ({}) -> ", product.node, product.capability)?;
         }
@@ -261,8 +269,12 @@ impl fmt::Display for DependencyCycle {
         if let Some(first) = self.path.first() {
             write!(f, "{}", first.node)?;
         }
-        f.write_str(
-            "; map the components to other nodes, or run the nodes in separate jobs, producers first",
-        )
+        f.write_str(match self.is_of_components {
+            true => "; change what they consume",
+            false => {
+                "; run them in passes with --multi-pass (command/multi_pass in the API), or map the components to \
+                 other nodes"
+            }
+        })
     }
 }

@@ -90,7 +90,8 @@ fn nodes_that_wait_for_each_other_are_named_in_the_order_of_the_capabilities() {
     assert_eq!(
         error.to_string(),
         "nodes wait for each other, so no run order exists: y.example.com (Sql[b]) -> x.example.com (Sql[a]) -> \
-         y.example.com; map the components to other nodes, or run the nodes in separate jobs, producers first"
+         y.example.com; run them in passes with --multi-pass (command/multi_pass in the API), or map the components to \
+         other nodes"
     );
 }
 

@@ -164,7 +164,7 @@ struct ServerEngines {
     /// Those that the API uses.
     api: api::ApiState,
     blobs: BlobStore,
-    pinned_versions: environments::PinnedVersions,
+    job_catalogs: environments::JobCatalogs,
     file_bucket: FileBucket,
     recheck: external_directories::RemoteUserCheck,
     ssh: ssh::SshRunner,
@@ -217,11 +217,11 @@ impl ServerEngines {
         let connections = crate::ssh::connections(config, store.clone()).await?;
         let ssh = crate::ssh::start(config, &fabric, &connections, &blobs);
         info.metrics.push(ssh.metrics());
-        let pinned_versions = environments::PinnedVersions::default();
+        let job_catalogs = environments::JobCatalogs::default();
         let jobs = Jobs::start(
             JobsConfig {
                 tracer: info.tracer.clone(),
-                pinned_versions: pinned_versions.clone(),
+                job_catalogs: job_catalogs.clone(),
                 applications: Arc::new(CompiledApplications(catalogs.clone())),
                 ..jobs_config(config, fleet)
             },
@@ -282,7 +282,7 @@ impl ServerEngines {
         Ok(Self {
             api,
             blobs,
-            pinned_versions,
+            job_catalogs,
             file_bucket,
             recheck,
             ssh,
@@ -338,7 +338,7 @@ impl ServerEngines {
         };
         Ok(puppet_api::PuppetApiState {
             code: Arc::clone(&self.api.code),
-            pinned_versions: self.pinned_versions.clone(),
+            job_catalogs: self.job_catalogs.clone(),
             codedir: config.code.codedir.clone(),
             catalogs: self.api.catalogs.clone(),
             blobs: self.blobs.clone(),

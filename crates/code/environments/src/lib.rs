@@ -17,8 +17,8 @@ mod environment_name;
 mod error;
 mod file_hashes;
 mod file_metadata;
+mod job_catalogs;
 mod mount;
-mod pinned_versions;
 mod plan;
 mod replaced;
 mod task;
@@ -36,8 +36,8 @@ pub use error::CodeError;
 pub use file_metadata::{
     FileMetadata, FileTreeOptions, FileTreeRequest, LinkHandling, ServedFileKind,
 };
+pub use job_catalogs::{JobCatalogRun, JobCatalogs, WaitingComponents};
 pub use mount::{FileMount, UnknownMount};
-pub use pinned_versions::{PinnedRun, PinnedVersions};
 pub use plan::{
     EnvironmentPlanSource, PlanLanguage, PlanMetadata, PlanName, PlanNameError, PlanParameter,
     PlanProblem, PlanSummary, YamlAction, YamlParameter, YamlPlan, YamlStep, embedded_code,

@@ -78,8 +78,8 @@ pub struct PuppetApiState {
     pub codedir: std::path::PathBuf,
     /// The engine that compiles catalogs.
     pub catalogs: Catalogs,
-    /// Runs in flight that are pinned to a version of the code.
-    pub pinned_versions: environments::PinnedVersions,
+    /// Runs in flight whose jobs decide on their catalogs.
+    pub job_catalogs: environments::JobCatalogs,
     /// Directories of a `fileserver.conf`.
     pub mounts: FileMounts,
     /// Files of tasks in the state in which a job was created.
@@ -118,7 +118,7 @@ pub fn router(state: PuppetApiState) -> Router {
         state.catalogs,
         has_rules,
     );
-    let code = NodeCode::new(state.code, state.pinned_versions);
+    let code = NodeCode::new(state.code, state.job_catalogs);
     let front = state.front;
     let file_turns = NodeShares::new(FILE_READS_OF_NODE).with_total(FILE_READS_AT_ONCE);
     let agents = state.agents.map(|agents| {

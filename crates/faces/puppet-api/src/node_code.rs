@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use environments::{
-    CodeError, CodeReader, CodeVersion, EnvironmentName, PinnedRun, PinnedVersions,
+    CodeError, CodeReader, CodeVersion, EnvironmentName, JobCatalogRun, JobCatalogs,
+    WaitingComponents,
 };
 
 use crate::failure::PuppetApiFailure;
@@ -15,12 +16,21 @@ use crate::failure::PuppetApiFailure;
 #[derive(Debug, Clone)]
 pub(crate) struct NodeCode {
     code: Arc<dyn CodeReader>,
-    pinned: PinnedVersions,
+    job_catalogs: JobCatalogs,
+}
+
+/// What the catalog of a run is compiled from, as far as its job decides on it.
+#[derive(Debug, Default)]
+pub(crate) struct RunCode {
+    /// Code id of the version; `None` for the live one.
+    pub(crate) code_id: Option<String>,
+    /// Components that wait for a later run of the node.
+    pub(crate) waiting: Arc<WaitingComponents>,
 }
 
 impl NodeCode {
-    pub(crate) fn new(code: Arc<dyn CodeReader>, pinned: PinnedVersions) -> Self {
-        Self { code, pinned }
+    pub(crate) fn new(code: Arc<dyn CodeReader>, job_catalogs: JobCatalogs) -> Self {
+        Self { code, job_catalogs }
     }
 
     /// The version whose files a node gets: that of its pinned run, or the live one. Blocks on the disk.
@@ -29,30 +39,36 @@ impl NodeCode {
         certname: &str,
         environment: &EnvironmentName,
     ) -> Result<Arc<dyn CodeVersion>, CodeError> {
-        let code_id = self.pinned.code_id_for(certname, environment);
+        let code_id = self.job_catalogs.code_id_for(certname, environment);
         self.code.version_of(environment, code_id.as_deref())
     }
 
     /// True if a run of the node is pinned to a version of an environment.
     pub(crate) fn is_pinned(&self, certname: &str, environment: &EnvironmentName) -> bool {
-        self.pinned.code_id_for(certname, environment).is_some()
+        let code_id = self.job_catalogs.code_id_for(certname, environment);
+        code_id.is_some()
     }
 
-    /// Code id of the version that the job of a run names; `None` for the live one.
+    /// What the job of a run says about its catalog.
     ///
     /// # Errors
     /// The job names a version of another environment.
-    pub(crate) fn code_id_of_run(
+    pub(crate) fn code_of_run(
         &self,
         certname: &str,
         environment: &EnvironmentName,
         job_id: Option<&str>,
-    ) -> Result<Option<String>, PuppetApiFailure> {
-        let run = job_id.and_then(|job| self.pinned.run_of_job(certname, job));
+    ) -> Result<RunCode, PuppetApiFailure> {
+        let run = job_id.and_then(|job| self.job_catalogs.run_of_job(certname, job));
         match run {
-            None => Ok(None),
-            Some(run) if run.environment == *environment => Ok(Some(run.code_id)),
-            Some(PinnedRun {
+            None => Ok(RunCode::default()),
+            Some(run) if run.environment == *environment => Ok(RunCode {
+                code_id: run.code_id,
+                waiting: run.waiting,
+            }),
+            // the components of another environment are others
+            Some(run) if run.code_id.is_none() => Ok(RunCode::default()),
+            Some(JobCatalogRun {
                 job,
                 environment: wanted,
                 ..

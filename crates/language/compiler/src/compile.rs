@@ -104,6 +104,7 @@ fn run(
         reads,
         document: CatalogDocument::new(identity, state.catalog),
         logs: state.logs,
+        left_out: state.applications.deferred,
         capabilities: state.applications.produced,
         ruby_calls: state.ruby_calls,
     })

@@ -66,7 +66,9 @@ pub use exports::{ExportSearch, ExportSearchError, ExportedResource, ExportedRes
 pub use interrupt::{CompileInterrupt, InterruptibleWait};
 pub use node_data::{trusted_data, with_agent_facts};
 pub use puppetdb_queries::{PuppetdbQueries, PuppetdbQueryError};
-pub use request::{ApplyProgram, ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog};
+pub use request::{
+    ApplyProgram, ClassifiedClass, CompileLog, CompileRequest, CompiledCatalog, DeferredComponents,
+};
 pub use ruby::{
     BlockArity, ErbSource, RubyCaller, RubyCalls, RubyCode, RubyCodeBlock, RubyDataCall,
     RubyFunctionKind, RubyProvider, ruby_error,

@@ -1,5 +1,6 @@
 //! Input and result of a compilation: [`CompileRequest`], [`CompiledCatalog`].
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,9 +39,20 @@ pub struct CompileRequest {
     pub puppetdb_queries: Option<Arc<dyn PuppetdbQueries>>,
     /// Capabilities that other nodes produced; `None` if there is no source of them.
     pub capabilities: Option<Arc<dyn ProducedCapabilities>>,
+    /// Components that the catalog leaves for a later run of the node.
+    pub deferred_components: Arc<DeferredComponents>,
     pub catalog_uuid: String,
     /// Ends the compilation early; `None` if only its own limits end it.
     pub interrupt: Option<Arc<CompileInterrupt>>,
+}
+
+/// References of components that are left for a later run of the node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeferredComponents {
+    /// Components that are left out.
+    pub left_out: BTreeSet<String>,
+    /// Components that are left out if one of the node produces for them that is left out.
+    pub followers: BTreeSet<String>,
 }
 
 impl fmt::Debug for CompileRequest {
@@ -82,6 +94,8 @@ pub struct CompiledCatalog {
     /// What the catalog depends on besides environment and request.
     pub reads: CatalogReads,
     pub logs: Vec<CompileLog>,
+    /// References of the components that the catalog leaves for a later run.
+    pub left_out: Vec<String>,
     /// Capabilities that the node produces for others, once the catalog was given to it.
     pub capabilities: Vec<ProducedCapability>,
     /// Code in Ruby that the compilation called.

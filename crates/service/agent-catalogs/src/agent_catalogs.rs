@@ -12,7 +12,7 @@ use std::time::Duration;
 use catalogs::{CatalogCompiler, CatalogNode, Catalogs, OpenEnvironment};
 use classifier::NodeFacts;
 use compiler::{DocumentForm, VolatileCause};
-use environments::{CodeReader, EnvironmentName};
+use environments::{CodeReader, EnvironmentName, WaitingComponents};
 use error_causes::chain;
 use inventory::{Inventory, NodeRecord, trusted_facts};
 use jiff::Timestamp;
@@ -102,6 +102,8 @@ pub struct AgentCatalogRequest {
     pub environment: EnvironmentName,
     /// Code id of the version to compile, in place of the live one; `None` for the live one.
     pub code_id: Option<String>,
+    /// Components that wait for a later run of the node.
+    pub waiting: Arc<WaitingComponents>,
     /// True if the agent changes its environment before it takes a catalog of another one.
     pub checks_environment: bool,
     /// Facts of the node; `None` to use those that it sent last.
@@ -134,6 +136,8 @@ pub struct AgentCatalog {
     pub compile_time: Option<Duration>,
     /// Reason that the catalog of the node is compiled for each request; `None` if it is not.
     pub volatile: Option<VolatileCause>,
+    /// References of the components that the catalog leaves for a later run.
+    pub left_out: Vec<String>,
 }
 
 impl AgentCatalogRequest {
@@ -148,6 +152,7 @@ impl AgentCatalogRequest {
             agent,
             environment,
             code_id: None,
+            waiting: Arc::default(),
             checks_environment: true,
             facts: None,
             static_files: Some(ChecksumType::Sha256),
@@ -263,7 +268,9 @@ impl AgentCatalogs {
                 reason: chosen.reason,
             });
         }
-        let node = Arc::new(node.without_reported_facts());
+        let node = node.without_reported_facts();
+        let deferred = self.find_deferred(&request, &environment).await;
+        let node = Arc::new(node.with_deferred_components(deferred));
         let policy = self.inner.facts_policies.of_groups(node.groups());
         let current = self.current_catalog(&request, &node, &environment, policy);
         let (opened, current) = Box::pin(current).await?;
@@ -276,6 +283,7 @@ impl AgentCatalogs {
                     body: current.body().clone(),
                     compile_time: None,
                     volatile: None,
+                    left_out: Vec::new(),
                 });
             }
             Err(causes) => causes,
@@ -517,5 +525,6 @@ fn empty_catalog(certname: &Certname, environment: EnvironmentName) -> AgentCata
         body: CompressedCatalog::new(&document.to_string()),
         compile_time: None,
         volatile: None,
+        left_out: Vec::new(),
     }
 }

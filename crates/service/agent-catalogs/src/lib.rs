@@ -15,6 +15,7 @@ mod compressed_catalog;
 mod contents;
 mod current_catalog;
 pub mod defaults;
+mod deferred_components;
 mod digest;
 mod error;
 mod facts_policy;

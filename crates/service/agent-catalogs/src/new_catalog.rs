@@ -63,6 +63,7 @@ impl AgentCatalogs {
         let compiling = catalogs.compile_node(node, Arc::clone(&opened), &origin, kept, write);
         let compiled = compiling.await?;
         let volatile = compiled.reads.volatile;
+        let left_out = compiled.left_out.clone();
         let took = compiled.took;
         let body = self.keep(request, node, &opened, (compiled, causes, ahead))?;
         if ahead.is_none() {
@@ -74,6 +75,7 @@ impl AgentCatalogs {
             body,
             compile_time: Some(took),
             volatile,
+            left_out,
         })
     }
 

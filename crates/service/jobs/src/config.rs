@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use environments::PinnedVersions;
+use environments::JobCatalogs;
 use store::{Clock, SystemClock};
 use telemetry::Tracer;
 
@@ -66,9 +66,9 @@ pub struct JobsConfig {
     pub downloads: Option<PathBuf>,
     /// Tracer that correlates the engine's spans with the requests they belong to.
     pub tracer: Tracer,
-    /// Filled by the engine with the runs in flight that are pinned to a version of the code, for the
-    /// server that compiles their catalogs.
-    pub pinned_versions: PinnedVersions,
+    /// Filled by the engine with the runs in flight whose jobs decide on their catalogs, for the server that
+    /// compiles these.
+    pub job_catalogs: JobCatalogs,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
 }
@@ -124,7 +124,7 @@ impl Default for JobsConfig {
             withdrawals: None,
             downloads: None,
             tracer: Tracer::default(),
-            pinned_versions: PinnedVersions::default(),
+            job_catalogs: JobCatalogs::default(),
             clock: Arc::new(SystemClock),
         }
     }

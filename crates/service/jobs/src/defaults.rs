@@ -243,3 +243,6 @@ pub const CYCLE_NODES_NAMED: usize = 50;
 /// Passes of one command: nodes that wait for each other in both directions need 2, and a pass of a minute each makes more
 /// than an hour and a half of this many.
 pub const PASSES_MAX: usize = 100;
+/// Queries for capabilities at once when the job of a pass is made: the database answers one in about a millisecond, so
+/// those of 5,000 producers take less than a second.
+pub const CAPABILITY_QUERIES: usize = 8;

@@ -13,6 +13,7 @@ use environments::{BlobStore, CodeReader, EnvironmentName};
 use fabric::{EngineInbox, Fabric};
 use pcp::Certname;
 use pki::seal::SealKey;
+use pxp::action::CodeId;
 use pxp::action::ShownLease;
 use store::{JobNumber, Store, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
@@ -21,7 +22,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::applications::{NodeOrder, PlannedNodes};
+use crate::applications::{NodeOrder, PlannedNodes, PlannedPasses, RunPasses};
 use crate::blocking_requests::{BlockingRequests, NodeRequestError};
 use crate::config::JobsConfig;
 use crate::defaults::{CLOCK_JITTER_MS, COMMANDS, LIVE_REPORTS, SCOPE_NODES};
@@ -166,7 +167,7 @@ impl Jobs {
             withdrawals: withdrawals.clone(),
             node_params: node_params.clone(),
             tracer: config.tracer.clone(),
-            pinned_versions: config.pinned_versions.clone(),
+            job_catalogs: config.job_catalogs.clone(),
             stopped: stopped.clone(),
             returning: Arc::clone(&returning),
         });
@@ -343,6 +344,29 @@ impl Jobs {
         Ok(PlannedNodes {
             applications,
             order,
+        })
+    }
+
+    /// The passes in which the nodes of a scope run Puppet in this environment. `code_id` is the version whose
+    /// applications count; `None` for the live one.
+    ///
+    /// # Errors
+    /// The scope resolves to no nodes, or there are no such passes.
+    pub async fn node_passes(
+        &self,
+        scope: &NodeScope,
+        (environment, code_id): (&EnvironmentName, Option<&CodeId>),
+        owner: &str,
+    ) -> Result<PlannedPasses, RunJobError> {
+        let config = &self.shared.config;
+        let sources = TargetSources::new(&*config.resolve, &*config.applications, code_id, owner);
+        let nodes = resolve_targets(scope, Some(environment), &sources).await?;
+        let applications = sources.environment_applications(environment).await;
+        let applications = applications.map_err(ScopeError::from)?.unwrap_or_default();
+        let passes = RunPasses::new(&applications, &nodes)?;
+        Ok(PlannedPasses {
+            applications,
+            passes,
         })
     }
 

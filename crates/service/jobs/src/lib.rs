@@ -61,9 +61,9 @@ mod withdrawals;
 
 pub use applications::{
     ApplicationComponent, ApplicationGraphError, ApplicationGraphs, ApplicationInstance,
-    ApplicationSelector, DependencyCycle, EnvironmentApplications, InvalidApplicationSelector,
-    InvalidPasses, NoApplications, NodeOrder, NodeProduct, PassNode, PlannedNodes, RunPass,
-    RunPasses,
+    ApplicationSelector, DependencyCycle, EarlierRun, EnvironmentApplications,
+    InvalidApplicationSelector, InvalidPasses, NoApplications, NodeOrder, NodeProduct, PassNode,
+    PlannedNodes, PlannedPasses, RunPass, RunPasses, WaitingComponent,
 };
 pub use blocking_requests::NodeRequestError;
 pub use boot_clock::BootClock;

@@ -5,7 +5,7 @@
 use environments::{BlobError, CodeError, ParamProblem};
 use pxp::task::TaskName;
 
-use crate::applications::DependencyCycle;
+use crate::applications::{DependencyCycle, InvalidPasses};
 use crate::plan_jobs::PlanJobError;
 use crate::puppet::PuppetFlagError;
 use crate::resolve::NodeResolveError;
@@ -62,6 +62,15 @@ pub enum RunJobError {
     /// The engine did not accept the job.
     #[error(transparent)]
     Submit(#[from] JobSubmitError),
+}
+
+impl From<InvalidPasses> for RunJobError {
+    fn from(error: InvalidPasses) -> Self {
+        match error {
+            InvalidPasses::Cycle(cycle) => Self::Cycle(cycle),
+            InvalidPasses::TooMany => Self::Limit(error.to_string()),
+        }
+    }
 }
 
 /// Number of problems shown in a message; the list has all of them.

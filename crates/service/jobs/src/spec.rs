@@ -15,6 +15,7 @@ use pxp::task::TaskName;
 use serde_json::{Map, Value};
 use store::{PlanJournalWrite, SlotKey};
 
+use crate::applications::RunPass;
 use crate::kind::JobKind;
 use crate::native::NativeAction;
 use crate::node_params::NodeParamsSource;
@@ -156,6 +157,8 @@ pub struct PuppetWork {
     pub has_barrier: bool,
     /// Nodes of applications on which the run does not succeed are kept from running Puppet by themselves.
     pub has_quarantine: bool,
+    /// The pass that the runs are; `None`: their nodes run once, in the order of the environment's applications.
+    pub pass: Option<RunPass>,
     /// Requests of the runs to be repeated come with the results of agents that can do so, and the nodes do not repeat
     /// the runs themselves.
     pub reports_reruns: bool,

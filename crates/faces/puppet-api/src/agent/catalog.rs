@@ -17,6 +17,7 @@ use super::server_state::{AgentServerState, identify};
 use crate::defaults::CATALOG_BODY_BYTES;
 use crate::failure::PuppetApiFailure;
 use crate::front::{OutgoingBody, OutgoingHead, PuppetserverFront};
+use crate::node_code::RunCode;
 use crate::peer::PuppetApiCaller;
 use crate::query::QueryParams;
 use crate::submitted_body::SubmittedForm;
@@ -118,13 +119,14 @@ async fn respond(
         .map_err(|panic| PuppetApiFailure::internal(&panic))??;
     let (form_of_values, media_type) = negotiate(headers)?;
     let (environment, job_id) = (&form.environment, form.job_id.as_deref());
-    let code_id = server.code.code_id_of_run(certname, environment, job_id)?;
+    let RunCode { code_id, waiting } = server.code.code_of_run(certname, environment, job_id)?;
     // the puppetserver would take the live version
     let is_pinned = code_id.is_some();
     let request = AgentCatalogRequest {
         agent,
         environment: form.environment,
         code_id,
+        waiting,
         checks_environment: form.checks_environment,
         facts: form.facts,
         static_files: form.static_files,
@@ -153,6 +155,10 @@ async fn respond(
             compiled_each_time = catalog.volatile.map(|cause| cause.as_str()),
             "catalog compiled"
         );
+        if !catalog.left_out.is_empty() {
+            let components = catalog.left_out.join(", ");
+            tracing::warn!(certname, components, "components are left for a later run");
+        }
     }
     let described = [
         (header::CONTENT_TYPE, media_type.to_owned()),

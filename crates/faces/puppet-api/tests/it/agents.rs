@@ -1,7 +1,10 @@
 //! Catalogs and metadata of files, as agents request them, and hostile requests for them.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::sync::Arc;
 
+use environments::WaitingComponents;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -263,10 +266,11 @@ async fn a_run_of_a_job_gets_the_version_that_its_job_names() {
     let old = site.deploy_version('a', &files("class demo { notify { 'old': } }"));
     site.deploy_version('b', &files("class demo { notify { 'new': } }"));
     let (node, other) = (site.node("web1"), site.node("web2"));
-    let run = environments::PinnedRun {
+    let run = environments::JobCatalogRun {
         job: "7".to_owned(),
         environment: "production".parse().unwrap(),
-        code_id: old.clone(),
+        code_id: Some(old.clone()),
+        waiting: Arc::default(),
     };
     site.pinned.begin("web1", run);
     let catalog = |certname: &'static str, job: Option<&str>| {
@@ -314,6 +318,84 @@ async fn a_run_of_a_job_gets_the_version_that_its_job_names() {
     site.pinned.end("web1", "7");
     assert!(!catalog("web1", Some("7")).await.0);
     assert_eq!(node.get(path).await.1, "new");
+}
+
+#[tokio::test]
+async fn only_the_run_of_a_pass_lacks_components_and_its_catalog_is_not_given_again() {
+    let site = Site::with_agents().await;
+    let manifest = "
+define db() { notify { \"db ${name}\": } }
+Db produces Sql { host => $trusted['certname'] }
+define web($host) { notify { \"web of ${host}\": } }
+Web consumes Sql { }
+capability sql(String $host) { }
+application pair() {
+  ['a', 'b'].each |$it| {
+    db { $it: export => Sql[$it] }
+    web { $it: consume => Sql[$it] }
+  }
+}
+site { pair { 'one': nodes => { Node['web1'] => [Db['a'], Web['b']], Node['web2'] => [Db['b'], Web['a']] } } }
+";
+    site.deploy_version(
+        'a',
+        &[
+            ("environment.conf", "applications = true\n"),
+            ("manifests/site.pp", manifest),
+        ],
+    );
+    let nodes = [("web1", site.node("web1")), ("web2", site.node("web2"))];
+    let catalog = |node: usize, job: &'static str| {
+        let (certname, client) = &nodes[node];
+        let body = form("production", &facts_of(certname)) + "&job_uuid=" + job;
+        async move { post(client, certname, body).await }
+    };
+    let run = |environment: &str, component: &str| environments::JobCatalogRun {
+        job: "7".to_owned(),
+        environment: environment.parse().unwrap(),
+        code_id: None,
+        waiting: Arc::new(WaitingComponents {
+            missing: [component.to_owned()].into(),
+            present: BTreeSet::new(),
+        }),
+    };
+    site.pinned.begin("web1", run("other", "Web[b]"));
+    assert_eq!(catalog(0, "7").await.0, StatusCode::INTERNAL_SERVER_ERROR);
+    site.pinned.begin("web1", run("production", "Web[b]"));
+    let (status, body) = catalog(0, "8").await;
+    assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(body.contains("Sql[b] could not be found"), "{body}");
+    let (status, body) = catalog(0, "7").await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+    assert!(body.contains("db a") && !body.contains("web of"), "{body}");
+    assert_eq!(catalog(0, "8").await.0, StatusCode::INTERNAL_SERVER_ERROR);
+
+    let (status, body) = catalog(1, "9").await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+    assert!(body.contains("web of web1"), "{body}");
+    // what web2 produced is there now
+    for (job, is_complete) in [("7", false), ("8", true), ("7", false)] {
+        let (status, body) = catalog(0, job).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        assert_eq!(body.contains("web of web2"), is_complete, "{body}");
+    }
+
+    // a later pass, in which nothing is missing
+    let present = |job: &str| environments::JobCatalogRun {
+        job: job.to_owned(),
+        waiting: Arc::new(WaitingComponents {
+            missing: BTreeSet::new(),
+            present: ["Web[b]".to_owned()].into(),
+        }),
+        ..run("production", "")
+    };
+    site.pinned.begin("web1", present("10"));
+    for (job, is_complete) in [("10", false), ("8", true), ("10", true)] {
+        let (status, body) = catalog(0, job).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        let is_shown = body.contains("web of web2");
+        assert_eq!(is_shown, is_complete, "as the last catalog: {body}");
+    }
 }
 
 #[tokio::test]
@@ -384,10 +466,11 @@ async fn a_node_learns_whether_its_last_catalog_is_current() {
     assert_eq!(status, StatusCode::OK);
     assert_eq!(check(&node, "web1", question(uuid)).await, current);
 
-    let run = environments::PinnedRun {
+    let run = environments::JobCatalogRun {
         job: "7".to_owned(),
         environment: "production".parse().unwrap(),
-        code_id: catalog["code_id"].as_str().unwrap().to_owned(),
+        code_id: Some(catalog["code_id"].as_str().unwrap().to_owned()),
+        waiting: Arc::default(),
     };
     site.pinned.begin("web1", run);
     let answer = check(&node, "web1", question(uuid)).await;

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use agent_catalogs::{AgentCatalogSettings, AgentCatalogSources, AgentCatalogs};
 use audit::{Audit, AuditConfig};
-use catalogs::{CatalogSettings, Catalogs, CompilerChoices};
+use catalogs::{CatalogSettings, Catalogs, CompilerChoices, EmbeddedCapabilities};
 use classifier::Classifier;
 use compiler::ExportedResources;
-use environments::{BlobStore, CodeReader, EnvironmentDir, PinnedVersions};
+use environments::{BlobStore, CodeReader, EnvironmentDir, JobCatalogs};
 use file_bucket::{FileBucket, FileBucketConfig};
 use inventory::Inventory;
 use pki::ca::{GenerateOptions, InitOptions};
+use pki::seal::SealKey;
 use pki::{
     CertificateAuthority, CertnamePrivilege, ClientAuth, ClientTls, KeyType, NamePattern,
     PrivilegedNames, ServerTls, TlsFiles,
@@ -83,7 +84,7 @@ pub(crate) struct Site {
     pub(crate) audit: Audit,
     pub(crate) inventory: Inventory,
     pub(crate) run_reports: RunReports,
-    pub(crate) pinned: PinnedVersions,
+    pub(crate) pinned: JobCatalogs,
     pub(crate) bucket: FileBucket,
     pub(crate) catalogs: Catalogs,
     pub(crate) classifier: Classifier,
@@ -160,7 +161,11 @@ impl Site {
             .unwrap();
         let code: Arc<dyn CodeReader> = Arc::new(EnvironmentDir::new(dir.path().join("code")));
         let classifier = Classifier::open(store.clone()).await.unwrap();
+        let seal = Arc::new(SealKey::open_or_create(&dir.path().join("seal")).unwrap());
+        let runtime = tokio::runtime::Handle::current();
+        let capabilities = EmbeddedCapabilities::open(store.clone(), seal, runtime, true).await;
         let settings = CatalogSettings {
+            capabilities: Some(capabilities.unwrap()),
             codedir: dir.path().join("code"),
             base_modules: vec![dir.path().join("code/modules")],
             hiera_config: dir.path().join("code/hiera.yaml"),
@@ -218,13 +223,13 @@ impl Site {
             }
             false => FileMounts::default(),
         };
-        let pinned = PinnedVersions::default();
+        let pinned = JobCatalogs::default();
         let state = PuppetApiState {
             run_reports: run_reports.clone(),
             code,
             codedir: dir.path().join("code"),
             catalogs: catalogs.clone(),
-            pinned_versions: pinned.clone(),
+            job_catalogs: pinned.clone(),
             blobs: blobs.clone(),
             mounts,
             ca: options.has_ca.then_some(service),

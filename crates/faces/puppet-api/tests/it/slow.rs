@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::Request;
-use environments::{EnvironmentDir, PinnedVersions};
+use environments::{EnvironmentDir, JobCatalogs};
 use futures_util::stream;
 use puppet_api::{AutosignPolicy, CaService, FileMounts, PuppetApiState};
 use tower::ServiceExt as _;
@@ -16,7 +16,7 @@ async fn a_body_that_never_arrives_is_given_up_on_every_route() {
     let site = Site::start().await;
     let router = puppet_api::router(PuppetApiState {
         code: Arc::new(EnvironmentDir::new(site.dir.path().join("code"))),
-        pinned_versions: PinnedVersions::default(),
+        job_catalogs: JobCatalogs::default(),
         codedir: site.dir.path().join("code"),
         catalogs: site.catalogs.clone(),
         blobs: site.blobs.clone(),

@@ -10,6 +10,7 @@
 
 mod capabilities;
 mod component_order;
+mod deferred_components;
 mod graph;
 mod graph_checks;
 mod graph_document;

@@ -109,8 +109,7 @@ impl Compilation<'_> {
         for id in &components {
             named.push(self.component_capabilities(evaluator, *id)?);
         }
-        let named: Vec<_> = named.iter().collect();
-        let order = match producers_first(&named) {
+        let order = match producers_first(&named.iter().collect::<Vec<_>>()) {
             Ok(order) => order,
             Err(cycle) => {
                 let labels = cycle.iter().map(|index| self.label(components[*index]));
@@ -118,10 +117,13 @@ impl Compilation<'_> {
                 return raise(format!("components wait for each other: {path}"));
             }
         };
-        let ordered: Vec<ResourceId> = order.iter().map(|index| components[*index]).collect();
         let is_component: FastHashSet<ResourceId> = components.iter().copied().collect();
+        let ordered = order
+            .iter()
+            .map(|index| (components[*index], &named[*index]));
+        let ordered = self.leave_out_deferred(ordered.collect());
         let mut state = self.state();
-        for (id, named) in components.iter().zip(&named) {
+        for (id, named) in &ordered {
             if state.catalog.resource(*id).is_native() {
                 // of two exporters the second fails when it is linked
                 for export in &named.exports {
@@ -130,6 +132,7 @@ impl Compilation<'_> {
                 }
             }
         }
+        let ordered: Vec<ResourceId> = ordered.iter().map(|(id, _)| *id).collect();
         let waits: FastHashSet<ResourceId> = state.unevaluated.iter().copied().collect();
         state.unevaluated.retain(|id| !is_component.contains(id));
         let waiting = ordered.iter().filter(|id| waits.contains(id));

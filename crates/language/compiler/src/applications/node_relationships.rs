@@ -201,7 +201,8 @@ impl Compilation<'_> {
         }
     }
 
-    /// The resource with this reference; `None` for an application of other nodes too.
+    /// The resource with this reference; `None` also for an application of other nodes, and for a component that is
+    /// left out of this catalog.
     pub(crate) fn find_present(
         &self,
         reference: &CatalogReference,
@@ -210,7 +211,9 @@ impl Compilation<'_> {
         let state = self.state();
         let is_other = |id: &ResourceId| {
             let resource = state.catalog.resource(*id);
-            resource.is_pruned && resource.kind.is_application()
+            let left_out = &state.applications.left_out;
+            resource.is_pruned
+                && (resource.kind.is_application() || left_out.contains(&resource.reference()))
         };
         Ok(found.filter(|id| !is_other(id)))
     }

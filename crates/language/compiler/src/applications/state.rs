@@ -22,9 +22,9 @@ pub(crate) struct ApplicationState {
     /// The components of the application that is evaluated, with the certnames that they are mapped
     /// to; `None` outside of such an evaluation.
     pub(crate) node_map: Option<FastHashMap<CatalogReference, Arc<str>>>,
-    /// Components, applications and plain resources of a site that are on other nodes only. One that
-    /// is in the catalog nevertheless, since two applications have components of one name, is no
-    /// such resource.
+    /// Components, applications and plain resources of a site that are on other nodes only, and components
+    /// that are deferred. One that is in the catalog nevertheless, since two applications have components of
+    /// one name, is no such resource.
     pub(crate) left_out: FastHashSet<CatalogReference>,
     /// Capabilities that components of other nodes export, with the certnames of these nodes.
     pub(crate) expected_producers: FastHashMap<CatalogReference, Arc<str>>,
@@ -40,6 +40,8 @@ pub(crate) struct ApplicationState {
     pub(crate) capabilities: FastHashMap<ResourceId, Option<ResourceId>>,
     /// Capabilities of other nodes in the catalog, with digests of their values.
     pub(crate) taken: Vec<DataQueryResult>,
+    /// References of the components that are left for a later run.
+    pub(crate) deferred: Vec<String>,
     /// Capabilities that the node produces.
     pub(crate) produced: Vec<ProducedCapability>,
 }

@@ -5,6 +5,7 @@
 mod application_availability;
 mod application_graph;
 mod application_nodes;
+mod application_passes;
 mod application_properties;
 mod application_relationships;
 mod application_world;

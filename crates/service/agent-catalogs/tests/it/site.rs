@@ -379,6 +379,7 @@ impl NodeState {
             agent: AgentIdentity::new(NODE.parse().unwrap(), self.extensions.clone()),
             environment: "production".parse().unwrap(),
             code_id: None,
+            waiting: Arc::default(),
             checks_environment: false,
             facts: Some(AgentFacts {
                 values,

@@ -56,6 +56,8 @@ pub struct WrittenCatalog<T> {
     pub reads: CatalogReads,
     /// Messages of the manifests and of the compiler.
     pub logs: Vec<CompileLog>,
+    /// References of the components that the catalog leaves for a later run.
+    pub left_out: Vec<String>,
     pub ruby_calls: RubyCalls,
     /// Time in the queue.
     pub waited: Duration,
@@ -179,6 +181,7 @@ impl Catalogs {
             catalog_uuid: compiled.catalog_uuid,
             reads: compiled.reads,
             logs: compiled.logs,
+            left_out: compiled.left_out,
             ruby_calls: compiled.ruby_calls,
             waited: compiled.waited,
             took: compiled.took,
@@ -318,6 +321,7 @@ impl Catalogs {
             catalog_uuid,
             reads: compiled.reads,
             logs: compiled.logs,
+            left_out: compiled.left_out,
             ruby_calls: compiled.ruby_calls,
             waited,
             took: since.elapsed(),
@@ -402,6 +406,7 @@ impl Catalogs {
             classes: node.classes.clone(),
             config_data: Arc::clone(&node.config_data),
             parameters,
+            deferred_components: Arc::clone(&node.deferred_components),
             ..CompileRequest::default()
         }
     }

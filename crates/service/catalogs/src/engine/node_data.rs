@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use classifier::{Classifier, GroupClasses, GroupConflict, NodeClassification, NodeFacts};
-use compiler::{ClassifiedClass, trusted_data, with_agent_facts};
+use compiler::{ClassifiedClass, DeferredComponents, trusted_data, with_agent_facts};
 use environments::EnvironmentName;
 use pcore::{Hash, Value};
 use pcp::Certname;
@@ -34,6 +34,8 @@ pub struct CatalogNode {
     pub(super) has_group_environment: bool,
     /// Names of the node groups that the node belongs to.
     groups: Vec<String>,
+    /// As in [`CompileRequest`](compiler::CompileRequest).
+    pub(super) deferred_components: Arc<DeferredComponents>,
 }
 
 impl CatalogNode {
@@ -153,6 +155,15 @@ impl CatalogNode {
         }
     }
 
+    /// The same node, whose catalog leaves these components for a later run.
+    #[must_use]
+    pub fn with_deferred_components(self, deferred_components: DeferredComponents) -> Self {
+        Self {
+            deferred_components: Arc::new(deferred_components),
+            ..self
+        }
+    }
+
     fn new(known: NodeFacts, classified: NodeClassification) -> Result<Self, CatalogError> {
         let environment = environment_of(&known, &classified)?;
         let has_group_environment = classified.environment.is_some() && !classified.agent_specified;
@@ -183,6 +194,7 @@ impl CatalogNode {
             has_group_environment,
             facts_bytes: json_bytes(&known.fact),
             reported_facts: Some(known.fact),
+            deferred_components: Arc::default(),
             certname: known.certname,
         })
     }

@@ -3,6 +3,7 @@
 //! [`ApplicationGraphs`] is the source, [`NodeOrder`] the order of a job's nodes, and [`RunOrder`] the same order
 //! while the job runs. Invariant: a node starts only when all nodes that produce what it consumes have succeeded.
 
+mod deferred_components;
 mod node_order;
 mod passes;
 mod run_order;
@@ -18,9 +19,10 @@ use environments::{CodeError, EnvironmentName};
 use pcp::Certname;
 use pxp::action::CodeId;
 
+pub(crate) use self::deferred_components::DeferredComponents;
 pub(crate) use self::node_order::StoredNodeOrder;
 pub use self::node_order::{DependencyCycle, NodeOrder, NodeProduct};
-pub use self::passes::{InvalidPasses, PassNode, RunPass, RunPasses};
+pub use self::passes::{EarlierRun, InvalidPasses, PassNode, RunPass, RunPasses, WaitingComponent};
 pub(crate) use self::run_order::{BlockedRun, BlockingNodes, RunOrder};
 pub use self::selector::{ApplicationSelector, InvalidApplicationSelector};
 
@@ -72,6 +74,16 @@ pub struct ApplicationComponent {
     pub produces: Vec<String>,
     /// References of the capabilities that it requires or consumes.
     pub consumes: Vec<String>,
+}
+
+/// The nodes of a job that is not made yet, with the applications that order them. With passes a node may run more than
+/// once.
+#[derive(Clone, Debug)]
+pub struct PlannedPasses {
+    /// All applications of the environment.
+    pub applications: Arc<EnvironmentApplications>,
+    /// The runs of the nodes.
+    pub passes: RunPasses,
 }
 
 /// The nodes of a job that is not made yet, with the applications that order them.

@@ -12,7 +12,7 @@ use pcp::Certname;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::EnvironmentApplications;
+use super::{EnvironmentApplications, RunPass};
 use crate::defaults::CYCLE_NODES_NAMED;
 
 /// The nodes of a job in an order in which they can run.
@@ -21,12 +21,14 @@ pub struct NodeOrder {
     nodes: Vec<Certname>,
     /// For each node, the indices of those that it waits for, ascending.
     predecessors: Vec<BTreeSet<usize>>,
-    /// For each node, the capabilities that other nodes of the job consume from it.
+    /// For each node, the capabilities that other nodes of the job consume from it, or those of a later pass.
     products: Vec<BTreeSet<String>>,
+    /// The nodes that wait for those of an earlier pass.
+    late: BTreeSet<usize>,
 }
 
 /// A capability that a node produces for other nodes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeProduct {
     /// Node that produces it.
     pub node: Certname,
@@ -98,7 +100,28 @@ impl NodeOrder {
             products: products.collect(),
             predecessors,
             nodes: order.iter().map(|index| nodes[*index].clone()).collect(),
+            late: BTreeSet::new(),
         })
+    }
+
+    /// The order of a pass. Its nodes wait for one another as it says; those of earlier passes have succeeded.
+    pub(crate) fn of_pass(pass: &RunPass) -> Self {
+        let names = pass.nodes.iter().map(|run| &run.node);
+        let indices: HashMap<&Certname, usize> = names.zip(0..).collect();
+        let mut order = Self::default();
+        for (index, run) in pass.nodes.iter().enumerate() {
+            if !run.after.is_empty() {
+                order.late.insert(index);
+            }
+            order.nodes.push(run.node.clone());
+            let waits_for = run.waits_for.iter();
+            let first = waits_for.filter_map(|node| indices.get(node).copied());
+            // a stored pass may be damaged, and no node waits for a later one
+            let first = first.filter(|first| *first < index);
+            order.predecessors.push(first.collect());
+            order.products.push(run.products.iter().cloned().collect());
+        }
+        order
     }
 
     /// The nodes in this order.
@@ -123,9 +146,12 @@ impl NodeOrder {
         levels
     }
 
-    /// The order to be stored, of nodes that run in this environment; `None` if no node waits for another.
+    /// The order to be stored, of nodes that run in this environment; `None` if no node waits for another, in this pass
+    /// or in others.
     pub(crate) fn to_stored(&self, environment: &EnvironmentName) -> Option<StoredNodeOrder> {
-        let mut named = BTreeSet::new();
+        let mut named = self.late.clone();
+        let products = self.products.iter().enumerate();
+        named.extend(products.filter(|(_, it)| !it.is_empty()).map(|it| it.0));
         for (then, predecessors) in self.predecessors.iter().enumerate() {
             if !predecessors.is_empty() {
                 named.insert(then);

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use environments::{EnvironmentName, PinnedRun, PinnedVersions};
+use environments::{EnvironmentName, JobCatalogRun, JobCatalogs};
 use pcp::{Certname, MessageId};
 use pxp::TransactionId;
 use pxp::task::SensitiveScan;
@@ -29,8 +29,8 @@ use crate::verdict::{AbsenceStart, ErrorEvidence};
 
 #[derive(Debug, Default)]
 pub(crate) struct ActiveJobs {
-    /// The runs in flight whose nodes get a version that their job names.
-    pinned: PinnedVersions,
+    /// The runs in flight whose jobs decide on their catalogs.
+    catalogs: JobCatalogs,
     pub(crate) jobs: HashMap<JobKey, ActiveJob>,
     pub(crate) numbers: HashMap<JobNumber, JobKey>,
     transactions: HashMap<TransactionId, RunKey>,
@@ -148,10 +148,10 @@ pub(crate) struct OutputProgress {
 // === impl ActiveJobs ===
 
 impl ActiveJobs {
-    /// Creates an empty book that records pinned runs in `pinned`.
-    pub(crate) fn new(pinned: PinnedVersions) -> Self {
+    /// Creates an empty book that records runs in flight in `catalogs` if their jobs decide on their catalogs.
+    pub(crate) fn new(catalogs: JobCatalogs) -> Self {
         Self {
-            pinned,
+            catalogs,
             ..Self::default()
         }
     }
@@ -174,8 +174,8 @@ impl ActiveJobs {
                     .entry(run.certname.clone())
                     .or_default()
                     .push(run_key);
-                if let Some(pinned) = job.pinned_run() {
-                    self.pinned.begin(run.certname.as_str(), pinned);
+                if let Some(catalog) = job.catalog_run(&run.certname) {
+                    self.catalogs.begin(run.certname.as_str(), catalog);
                 }
             }
         }
@@ -295,8 +295,8 @@ impl ActiveJobs {
         run.phase = RunPhase::Dispatched(Box::new(DispatchedRun::new(flight)));
         let certname = run.certname.clone();
         let job = self.jobs.get(&key.job);
-        if let Some(pinned) = job.and_then(ActiveJob::pinned_run) {
-            self.pinned.begin(certname.as_str(), pinned);
+        if let Some(catalog) = job.and_then(|job| job.catalog_run(&certname)) {
+            self.catalogs.begin(certname.as_str(), catalog);
         }
         self.nodes.entry(certname).or_default().push(key);
     }
@@ -346,7 +346,8 @@ impl ActiveJobs {
         remove_run(&mut self.puppet_runs, &certname, key);
         if let RunPhase::Dispatched(flying) = &phase {
             if let Some(job) = self.jobs.get(&key.job) {
-                self.pinned.end(certname.as_str(), &job.number.to_string());
+                self.catalogs
+                    .end(certname.as_str(), &job.number.to_string());
             }
             if let Some(message) = flying.message {
                 self.messages.remove(&message);
@@ -381,9 +382,25 @@ fn remove_run(index: &mut HashMap<Certname, Vec<RunKey>>, certname: &Certname, k
 // === impl ActiveJob ===
 
 impl ActiveJob {
-    /// A run of the job as the server of agents finds it; `None` if its nodes get the live code.
-    fn pinned_run(&self) -> Option<PinnedRun> {
-        self.dispatch.pinned.as_ref()?.to_run(self.number)
+    /// The run of a node as the server of agents finds it; `None` if the node gets its ordinary catalog, or the stored
+    /// name of the environment is damaged.
+    fn catalog_run(&self, certname: &Certname) -> Option<JobCatalogRun> {
+        let pinned = self.dispatch.pinned.as_ref();
+        let deferred = self.dispatch.deferred.as_ref();
+        let deferred = deferred.and_then(|it| Some((&it.environment, it.of_node(certname)?)));
+        let environment = match (pinned, deferred) {
+            (Some(pinned), _) => &pinned.environment,
+            (None, Some((environment, _))) => environment,
+            (None, None) => return None,
+        };
+        Some(JobCatalogRun {
+            job: self.number.to_string(),
+            environment: environment.parse().ok()?,
+            code_id: pinned.map(|it| it.code_id.to_string()),
+            waiting: deferred
+                .map(|(_, components)| Arc::new(components.clone()))
+                .unwrap_or_default(),
+        })
     }
 
     /// Adds runs whose turn has come to those that wait for a slot, unless they wait for other runs or are over.

@@ -9,7 +9,7 @@ use pki::seal::SealKey;
 use serde::{Deserialize, Serialize};
 use store::JobNumber;
 
-use crate::applications::StoredNodeOrder;
+use crate::applications::{DeferredComponents, StoredNodeOrder};
 use crate::defaults::RUN_TIMEOUT;
 use crate::kind::{JobAction, JobKind};
 use crate::node_params_budget::NodeParamsBudget;
@@ -33,6 +33,9 @@ pub(crate) struct JobDispatch {
     /// The version that the nodes of Puppet runs get; `None`: the live one.
     #[serde(default)]
     pub(crate) pinned: Option<PinnedCode>,
+    /// The components that wait for later runs of their nodes; `None`: each catalog has all of them.
+    #[serde(default)]
+    pub(crate) deferred: Option<DeferredComponents>,
     /// The order of the nodes; `None` if none waits for another.
     #[serde(default)]
     pub(crate) order: Option<StoredNodeOrder>,
@@ -60,6 +63,7 @@ impl JobDispatch {
             noop: false,
             keeps_secrets: false,
             pinned: None,
+            deferred: None,
             order: None,
             trace: None,
         })

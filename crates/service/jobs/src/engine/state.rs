@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use environments::PinnedVersions;
+use environments::JobCatalogs;
 use fabric::Fabric;
 use jiff::Timestamp;
 use pki::seal::SealKey;
@@ -74,8 +74,8 @@ pub(crate) struct EngineServices {
     /// Memory for the parameters of single nodes.
     pub(crate) node_params: NodeParamsBudget,
     pub(crate) tracer: Tracer,
-    /// Runs in flight that are pinned to a version of the code.
-    pub(crate) pinned_versions: PinnedVersions,
+    /// Runs in flight whose jobs decide on their catalogs.
+    pub(crate) job_catalogs: JobCatalogs,
     pub(crate) stopped: CancellationToken,
     /// Nodes that were connected before the start.
     pub(crate) returning: Arc<ReturningNodes>,
@@ -132,7 +132,7 @@ impl JobEngine {
     pub(crate) fn new(parts: EngineServices) -> Self {
         let scheduler =
             SlotScheduler::new(parts.task_concurrency, parts.global_concurrent_compiles);
-        let active_jobs = ActiveJobs::new(parts.pinned_versions.clone());
+        let active_jobs = ActiveJobs::new(parts.job_catalogs.clone());
         Self {
             deps: parts,
             active_jobs,

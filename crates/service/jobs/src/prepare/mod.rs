@@ -19,7 +19,7 @@ use serde_json::Value;
 use store::{Clock, NewJob};
 use telemetry::Tracer;
 
-use crate::applications::{ApplicationGraphs, StoredNodeOrder};
+use crate::applications::{ApplicationGraphs, DeferredComponents, StoredNodeOrder};
 use crate::defaults::RUN_TIMEOUT_MAX;
 use crate::engine::{JobDispatch, JobTarget, PreparedJob, to_stored_timeout};
 use crate::kind::JobAction;
@@ -54,6 +54,8 @@ pub(crate) struct PreparedWork {
     pub(crate) options: Value,
     /// The order of the nodes; `None` if none waits for another.
     pub(crate) order: Option<StoredNodeOrder>,
+    /// The components that wait for later runs of their nodes; `None`: each catalog has all of them.
+    pub(crate) deferred: Option<DeferredComponents>,
     pub(crate) rollout: RolloutOptions,
 }
 
@@ -67,6 +69,7 @@ impl JobPreparer {
             action,
             mut options,
             order,
+            deferred,
             rollout,
         } = match &spec.work {
             JobWork::Task(task) => self.prepare_task(&spec, task, None).await?,
@@ -91,6 +94,7 @@ impl JobPreparer {
             noop: spec.work.is_noop(),
             keeps_secrets: mark.is_some(),
             pinned: spec.work.pinned_code(),
+            deferred,
             order,
             trace,
         };

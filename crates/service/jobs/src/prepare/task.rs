@@ -87,6 +87,7 @@ impl JobPreparer {
             action: action.with_node_params(collected.into_params()),
             options,
             order: None,
+            deferred: None,
             rollout: spec.limits.rollout.clone(),
         })
     }

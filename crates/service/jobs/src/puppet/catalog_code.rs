@@ -3,11 +3,9 @@
 //! Invariant: a job that keeps a code version shows it in its options, where a restarted server
 //! finds it.
 
-use environments::PinnedRun;
 use pxp::action::CodeId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use store::JobNumber;
 
 /// Option of a job whose environment keeps its code version until the job is over.
 const LOCK: &str = "lock";
@@ -38,19 +36,6 @@ pub enum CatalogCode {
 pub(crate) struct PinnedCode {
     pub(crate) environment: String,
     pub(crate) code_id: CodeId,
-}
-
-// === impl PinnedCode ===
-
-impl PinnedCode {
-    /// The run of a node, as the server of agents finds it; `None` if the stored name is damaged.
-    pub(crate) fn to_run(&self, job: JobNumber) -> Option<PinnedRun> {
-        Some(PinnedRun {
-            job: job.to_string(),
-            environment: self.environment.parse().ok()?,
-            code_id: self.code_id.to_string(),
-        })
-    }
 }
 
 // === impl CatalogCode ===

@@ -49,6 +49,7 @@ impl PuppetWork {
             code: CatalogCode::Latest,
             has_barrier: command.barrier,
             has_quarantine: command.quarantine,
+            pass: None,
             reports_reruns: false,
         })
     }

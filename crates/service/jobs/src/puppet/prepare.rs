@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::version::is_too_old;
 use super::{ACTION, MODULE};
-use crate::applications::{NodeOrder, StoredNodeOrder};
+use crate::applications::{DeferredComponents, NodeOrder, StoredNodeOrder};
 use crate::defaults::VERSIONS_WAIT;
 use crate::engine::JobTarget;
 use crate::kind::JobAction;
@@ -54,7 +54,7 @@ impl JobPreparer {
         let sources = self.target_sources(spec, code_id.as_ref());
         let nodes = self.resolve_nodes(spec, &sources).await?;
         let mut options = shown_options(spec, run, &nodes);
-        let ordered = order_nodes(spec, nodes, &sources, run.has_barrier).await?;
+        let ordered = order_nodes(spec, run, nodes, &sources).await?;
         let OrderedNodes {
             nodes,
             mut order,
@@ -100,8 +100,22 @@ impl JobPreparer {
             action,
             options,
             order,
+            deferred: self.find_deferred(spec, run).await?,
             rollout,
         })
+    }
+
+    /// The components of a pass that wait for a later one.
+    async fn find_deferred(
+        &self,
+        spec: &JobSpec,
+        run: &PuppetWork,
+    ) -> Result<Option<DeferredComponents>, RunJobError> {
+        let (Some(environment), Some(pass)) = (spec.work.environment(), &run.pass) else {
+            return Ok(None);
+        };
+        let finding = DeferredComponents::find(&*self.applications, environment, pass);
+        Ok(finding.await.map_err(ScopeError::from)?)
     }
 
     /// Checks that the environment exists, and its version with this code id.
@@ -175,15 +189,19 @@ struct OrderedNodes {
     levels: Vec<usize>,
 }
 
-/// Orders the nodes of a job by the applications of its environment, if it has some. With a barrier they come level by
-/// level. Splayed jobs have an order of their own: a database that does not run must not take the regular runs of its web
+/// Orders the nodes of a job by its pass, or else by the applications of its environment, if it has some. With a barrier
+/// they come level by level. Splayed jobs have an order of their own: a database that does not run must not take the regular runs of its web
 /// nodes away.
 async fn order_nodes(
     spec: &JobSpec,
+    run: &PuppetWork,
     nodes: Vec<Certname>,
     sources: &TargetSources<'_>,
-    has_barrier: bool,
 ) -> Result<OrderedNodes, RunJobError> {
+    if let (Some(environment), Some(pass)) = (spec.work.environment(), &run.pass) {
+        let order = NodeOrder::of_pass(pass);
+        return Ok(OrderedNodes::new(&order, environment, run.has_barrier));
+    }
     let applications = match spec.work.environment() {
         _ if spec.limits.rollout.splay.is_some() => None,
         None => None,
@@ -206,24 +224,32 @@ async fn order_nodes(
         });
     };
     let order = NodeOrder::new(&applications, nodes)?;
-    let stored = order.to_stored(environment);
-    if !has_barrier {
-        return Ok(OrderedNodes {
-            nodes: order.nodes().to_vec(),
+    Ok(OrderedNodes::new(&order, environment, run.has_barrier))
+}
+
+// === impl OrderedNodes ===
+
+impl OrderedNodes {
+    fn new(order: &NodeOrder, environment: &EnvironmentName, has_barrier: bool) -> Self {
+        let stored = order.to_stored(environment);
+        if !has_barrier {
+            return Self {
+                nodes: order.nodes().to_vec(),
+                order: stored,
+                levels: Vec::new(),
+            };
+        }
+        let mut by_level: Vec<(usize, &Certname)> =
+            order.levels().into_iter().zip(order.nodes()).collect();
+        // Stable: within a level the nodes keep their order.
+        by_level.sort_by_key(|(level, _)| *level);
+        let levels = by_level.chunk_by(|one, next| one.0 == next.0);
+        Self {
+            levels: levels.map(<[_]>::len).collect(),
+            nodes: by_level.into_iter().map(|(_, node)| node.clone()).collect(),
             order: stored,
-            levels: Vec::new(),
-        });
+        }
     }
-    let mut by_level: Vec<(usize, &Certname)> =
-        order.levels().into_iter().zip(order.nodes()).collect();
-    // Stable: within a level the nodes keep their order.
-    by_level.sort_by_key(|(level, _)| *level);
-    let levels = by_level.chunk_by(|one, next| one.0 == next.0);
-    Ok(OrderedNodes {
-        levels: levels.map(<[_]>::len).collect(),
-        nodes: by_level.into_iter().map(|(_, node)| node.clone()).collect(),
-        order: stored,
-    })
 }
 
 /// Nodes in an order that depends on their names alone, so that a node has about the same place in each job, and nodes

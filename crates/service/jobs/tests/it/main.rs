@@ -23,6 +23,7 @@ mod live;
 mod lost_results;
 mod namesakes;
 mod natives;
+mod passes;
 mod pings;
 mod pinned;
 mod recovery;

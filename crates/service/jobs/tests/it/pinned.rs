@@ -1,6 +1,6 @@
 //! Puppet runs that are pinned to a version of the code.
 
-use environments::PinnedVersions;
+use environments::JobCatalogs;
 use jobs::{
     CatalogCode, JobSpec, JobWork, JobsConfig, NodeScope, PuppetEnvironment, PuppetFlags,
     PuppetWork, RunJobError,
@@ -16,9 +16,9 @@ const CODE_ID: &str = "urn:puppet:code-id:1:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
 const OTHER: &str = "urn:puppet:code-id:1:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb;production";
 
 /// A world whose `production` has the version [`CODE_ID`].
-async fn world(pinned: &PinnedVersions) -> World {
+async fn world(pinned: &JobCatalogs) -> World {
     let config = JobsConfig {
-        pinned_versions: pinned.clone(),
+        job_catalogs: pinned.clone(),
         ..quick()
     };
     let world = World::with(config).await;
@@ -51,7 +51,7 @@ fn ran_with(code_id: &str) -> Option<Value> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_has_the_version_of_its_job_from_request_to_result_and_after_a_crash() {
-    let pinned = PinnedVersions::default();
+    let pinned = JobCatalogs::default();
     let mut world = world(&pinned).await;
     let manner = Manner {
         held: true,
@@ -61,14 +61,14 @@ async fn a_node_has_the_version_of_its_job_from_request_to_result_and_after_a_cr
     let nodes = world.agents(1, &manner);
     let job = run(&world, pinned_run(&nodes, CODE_ID, PuppetFlags::default())).await;
     let (node, number) = (nodes[0].as_str(), job.to_string());
-    let code_id = |pinned: &PinnedVersions| Some(pinned.run_of_job(node, &number)?.code_id);
+    let code_id = |pinned: &JobCatalogs| pinned.run_of_job(node, &number)?.code_id;
     world.executing(1).await;
     assert_eq!(code_id(&pinned).as_deref(), Some(CODE_ID));
 
     // another process knows it from the store
     world.kill().await;
-    let of_new_process = PinnedVersions::default();
-    world.config.pinned_versions = of_new_process.clone();
+    let of_new_process = JobCatalogs::default();
+    world.config.job_catalogs = of_new_process.clone();
     world.start().await;
     assert_eq!(code_id(&of_new_process).as_deref(), Some(CODE_ID));
     world.sim.let_go();
@@ -94,7 +94,7 @@ async fn a_node_has_the_version_of_its_job_from_request_to_result_and_after_a_cr
 
 #[tokio::test]
 async fn a_run_of_another_version_is_no_success() {
-    let pinned = PinnedVersions::default();
+    let pinned = JobCatalogs::default();
     let world = world(&pinned).await;
     let manner = Manner {
         puppet: ran_with(OTHER),
@@ -110,7 +110,7 @@ async fn a_run_of_another_version_is_no_success() {
 
 #[tokio::test]
 async fn a_version_that_is_not_there_and_the_last_catalog_are_refused() {
-    let pinned = PinnedVersions::default();
+    let pinned = JobCatalogs::default();
     let world = world(&pinned).await;
     let nodes = world.agents(1, &Manner::default());
     let unknown = pinned_run(&nodes, OTHER, PuppetFlags::default());

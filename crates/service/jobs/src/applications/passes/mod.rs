@@ -9,11 +9,13 @@ mod source_groups;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use pcp::Certname;
 use serde::{Deserialize, Serialize};
 
 use self::planner::PassPlanner;
-use super::{DependencyCycle, EnvironmentApplications};
+use super::{DependencyCycle, EnvironmentApplications, NodeOrder, NodeProduct};
 use crate::defaults::PASSES_MAX;
 
 /// The passes of a job's nodes.
@@ -34,16 +36,39 @@ pub struct RunPass {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassNode {
     pub node: Certname,
-    /// Nodes from which components consume that are compiled here for the first time. They run in this pass or in an
-    /// earlier one.
+    /// Nodes whose runs in this pass produce what components consume that are compiled here for the first time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<Certname>,
+    /// Runs in earlier passes that produce it; of each node the last one that does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<EarlierRun>,
     /// Capabilities that other nodes of the job consume from components that are compiled here for the first time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub products: Vec<String>,
-    /// References of the components that are left for a later pass; empty in the last run of the node.
+    /// The components that are left for a later pass; empty in the last run of the node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<String>,
+    pub left_out: Vec<WaitingComponent>,
+}
+
+/// A component that is left for a later pass. If all that it needs is there from earlier runs, it is compiled nevertheless:
+/// a catalog without it could remove what it manages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitingComponent {
+    pub reference: String,
+    /// Capabilities of other nodes that it needs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<NodeProduct>,
+    /// References of components of the same node that produce for it, and are left for later themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<String>,
+}
+
+/// The run of a node in an earlier pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierRun {
+    pub node: Certname,
+    /// Number of the pass, from 1.
+    pub pass: usize,
 }
 
 /// Reason that the nodes cannot run in passes.
@@ -59,11 +84,30 @@ pub enum InvalidPasses {
     TooMany,
 }
 
+// === impl RunPass ===
+
+impl RunPass {
+    /// The number of each node's level within the pass, as in [`NodeOrder::levels`].
+    pub fn levels(&self) -> Vec<usize> {
+        NodeOrder::of_pass(self).levels()
+    }
+}
+
+// === impl PassNode ===
+
+impl PassNode {
+    /// All nodes that it waits for, in this pass and in earlier ones.
+    pub fn producers(&self) -> BTreeSet<&Certname> {
+        let earlier = self.after.iter().map(|run| &run.node);
+        self.waits_for.iter().chain(earlier).collect()
+    }
+}
+
 // === impl RunPasses ===
 
 impl RunPasses {
-    /// The passes of these nodes, of which each occurs once. As in [`NodeOrder`](super::NodeOrder), nodes that are not
-    /// named are not waited for.
+    /// The passes of these nodes, of which each occurs once. As in [`NodeOrder`], nodes that are not named are not waited
+    /// for.
     ///
     /// # Errors
     /// Components wait for each other, or there are too many passes.

@@ -5,12 +5,12 @@
 //! Invariant: a component is planned once.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 
 use pcp::Certname;
 
 use super::source_groups::find_source_groups;
-use super::{PassNode, RunPass};
+use super::{EarlierRun, PassNode, RunPass, WaitingComponent};
 use crate::applications::{
     ApplicationComponent, DependencyCycle, EnvironmentApplications, NodeProduct,
 };
@@ -22,6 +22,8 @@ pub(super) struct PassPlanner<'a> {
     nodes: Vec<PlannedNode>,
     /// Number of nodes that have no last run yet.
     open_nodes: usize,
+    /// Number of the pass that is planned, from 1.
+    pass: usize,
 }
 
 struct PlannedComponent<'a> {
@@ -33,7 +35,8 @@ struct PlannedComponent<'a> {
     consumers: Vec<(usize, &'a str)>,
     /// Number of producers that are not planned.
     open: usize,
-    is_planned: bool,
+    /// Number of the pass in which the component is compiled for the first time; `None` until it is planned.
+    pass: Option<usize>,
 }
 
 #[derive(Default)]
@@ -67,7 +70,7 @@ impl<'a> PassPlanner<'a> {
                 open: producers.len(),
                 producers,
                 consumers: Vec::new(),
-                is_planned: false,
+                pass: None,
             }
         });
         let mut components: Vec<_> = planned.collect();
@@ -84,6 +87,7 @@ impl<'a> PassPlanner<'a> {
             components,
             open_nodes: nodes.len(),
             nodes,
+            pass: 0,
         }
     }
 
@@ -93,6 +97,7 @@ impl<'a> PassPlanner<'a> {
 
     /// The next pass: last runs as far as they go, and then runs of nodes that wait for each other.
     pub(super) fn plan_pass(&mut self) -> Result<RunPass, DependencyCycle> {
+        self.pass += 1;
         let mut pass = RunPass {
             nodes: self.plan_last_runs(),
         };
@@ -147,7 +152,7 @@ impl<'a> PassPlanner<'a> {
     /// For each node, those with components that wait for its own.
     fn open_waits(&self) -> Vec<Vec<usize>> {
         let mut waits = vec![Vec::new(); self.nodes.len()];
-        for component in self.components.iter().filter(|it| !it.is_planned) {
+        for component in self.components.iter().filter(|it| it.pass.is_none()) {
             let consumers = component.consumers.iter();
             let nodes = consumers.map(|(consumer, _)| self.components[*consumer].node);
             waits[component.node].extend(nodes.filter(|node| *node != component.node));
@@ -158,7 +163,7 @@ impl<'a> PassPlanner<'a> {
     fn open_components(&self, node: usize) -> Vec<usize> {
         let components = self.nodes[node].components.iter().copied();
         components
-            .filter(|it| !self.components[*it].is_planned)
+            .filter(|it| self.components[*it].pass.is_none())
             .collect()
     }
 
@@ -200,14 +205,17 @@ impl<'a> PassPlanner<'a> {
 
     /// Plans a run of these components. Returns also the nodes that wait for no other one any more.
     fn plan_run(&mut self, node: usize, components: &[usize]) -> (PassNode, Vec<usize>) {
-        let (mut waits_for, mut products) = (BTreeSet::new(), BTreeSet::new());
+        // the last pass in which a node produces something for this one
+        let mut producers: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut products = BTreeSet::new();
         let mut released = Vec::new();
         for index in components {
-            self.components[*index].is_planned = true;
+            self.components[*index].pass = Some(self.pass);
             for (producer, _) in &self.components[*index].producers {
-                let producer = self.components[*producer].node;
-                if producer != node {
-                    waits_for.insert(producer);
+                let producer = &self.components[*producer];
+                if producer.node != node {
+                    let pass = producers.entry(producer.node).or_default();
+                    *pass = (*pass).max(producer.pass.unwrap_or_default());
                 }
             }
             for (consumer, capability) in self.components[*index].consumers.clone() {
@@ -225,17 +233,44 @@ impl<'a> PassPlanner<'a> {
             }
         }
         let left_out = self.open_components(node).into_iter();
-        let left_out = left_out.map(|it| self.components[it].reference.to_owned());
+        let left_out = left_out.map(|it| self.waiting_component(it));
+        let producers = producers.into_iter();
+        let (now, earlier): (Vec<_>, Vec<_>) = producers.partition(|(_, pass)| *pass == self.pass);
+        let earlier = earlier.into_iter().map(|(node, pass)| EarlierRun {
+            node: self.names[node].clone(),
+            pass,
+        });
         let run = PassNode {
             node: self.names[node].clone(),
-            waits_for: waits_for
+            waits_for: now
                 .into_iter()
-                .map(|it| self.names[it].clone())
+                .map(|(node, _)| self.names[node].clone())
                 .collect(),
+            after: earlier.collect(),
             products: products.into_iter().collect(),
             left_out: left_out.collect(),
         };
         (run, released)
+    }
+
+    fn waiting_component(&self, index: usize) -> WaitingComponent {
+        let component = &self.components[index];
+        let mut waiting = WaitingComponent {
+            reference: component.reference.to_owned(),
+            ..WaitingComponent::default()
+        };
+        for (producer, capability) in &component.producers {
+            let producer = &self.components[*producer];
+            if producer.node != component.node {
+                waiting.needs.push(NodeProduct {
+                    node: self.names[producer.node].clone(),
+                    capability: (*capability).to_owned(),
+                });
+            } else if producer.pass.is_none() {
+                waiting.behind.push(producer.reference.to_owned());
+            }
+        }
+        waiting
     }
 
     /// A cycle of components on nodes of a group that produce nothing for one another: each component that is not ready

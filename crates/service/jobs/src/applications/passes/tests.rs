@@ -35,7 +35,7 @@ fn applications(components: &[(&str, &[&str], &[&str])]) -> EnvironmentApplicati
     }
 }
 
-/// Each pass as text: `node<waits_for>products-left_out`.
+/// Each pass as text: `node<waits_for^after>products-left_out`.
 fn shown(passes: &RunPasses) -> Vec<String> {
     let short = |name: &Certname| name.as_str().split('.').next().unwrap().to_owned();
     let run = |run: &PassNode| {
@@ -44,11 +44,15 @@ fn shown(passes: &RunPasses) -> Vec<String> {
         if !waits.is_empty() {
             text += &format!("<{}", waits.join(","));
         }
+        for EarlierRun { node, pass } in &run.after {
+            text += &format!("^{}:{pass}", short(node));
+        }
         if !run.products.is_empty() {
             text += &format!(">{}", run.products.join(","));
         }
         if !run.left_out.is_empty() {
-            text += &format!("-{}", run.left_out.join(","));
+            let references = run.left_out.iter().map(|it| it.reference.as_str());
+            text += &format!("-{}", references.collect::<Vec<_>>().join(","));
         }
         text
     };
@@ -76,7 +80,7 @@ fn nodes_that_wait_for_each_other_run_twice_and_all_others_once() {
         plan(&crossed, &["lb", "other", "x", "y", "z"]),
         [
             "other z>Sql[z] x<z>Sql[a]-Part[1] y>Sql[b]-Part[3]",
-            "lb<y x<y y<x",
+            "lb^y:1 x^y:1 y^x:1",
         ]
     );
 }
@@ -104,7 +108,11 @@ fn a_chain_over_two_nodes_alternates_and_components_of_one_node_need_no_pass() {
     ]);
     assert_eq!(
         plan(&chain, &["x", "y"]),
-        ["x>Sql[2]-Part[3]", "y<x>Sql[3]-Part[4]", "x<y>Sql[4] y<x"]
+        [
+            "x>Sql[2]-Part[3]",
+            "y^x:1>Sql[3]-Part[4]",
+            "x^y:2>Sql[4] y<x"
+        ]
     );
 }
 
@@ -125,8 +133,8 @@ fn a_group_that_waits_for_another_one_runs_only_after_it() {
         plan(&groups, &["p", "q", "x", "y"]),
         [
             "x>Sql[a]-Part[1] y>Sql[b]-Part[3]",
-            "x<y y<x>Sql[c] p>Sql[d]-Part[5] q<y>Sql[e]-Part[7]",
-            "p<q,y q<p",
+            "x^y:1 y^x:1>Sql[c] p>Sql[d]-Part[5] q<y>Sql[e]-Part[7]",
+            "p^q:2^y:2 q^p:2",
         ]
     );
 }
@@ -302,9 +310,25 @@ proptest! {
                 prop_assert!(in_pass.insert(on), "a node once in a pass");
                 *runs.entry(on).or_default() += 1;
                 prop_assert_eq!(is_complete.insert(on, run.left_out.is_empty()), (runs[&on] > 1).then_some(false));
-                let (mut waits_for, mut products) = (BTreeSet::new(), BTreeSet::new());
+                let (mut producers, mut products) = (BTreeMap::new(), BTreeSet::new());
                 for component in (0..site.node_of.len()).filter(|it| site.node_of[*it] == on) {
-                    let is_left_out = run.left_out.contains(&format!("Part[{component}]"));
+                    let reference = format!("Part[{component}]");
+                    let waiting = run.left_out.iter().find(|it| it.reference == reference);
+                    let is_left_out = waiting.is_some();
+                    if let Some(waiting) = waiting {
+                        let needed = site.edges.iter().filter(|(_, then)| *then == component).map(|(first, _)| *first);
+                        let (own, foreign): (Vec<_>, Vec<_>) = needed.partition(|first| site.node_of[*first] == on);
+                        let foreign = foreign.into_iter().filter(|first| site.in_job.contains(&site.node_of[*first]));
+                        let foreign = foreign.map(|first| NodeProduct {
+                            node: node(&format!("n{}", site.node_of[first])),
+                            capability: format!("Sql[{first}]"),
+                        });
+                        prop_assert_eq!(&waiting.needs, &foreign.collect::<Vec<_>>());
+                        let behind = own.into_iter().map(|first| format!("Part[{first}]"));
+                        let behind = behind.filter(|it| run.left_out.iter().any(|other| other.reference == *it));
+                        prop_assert_eq!(&waiting.behind, &behind.collect::<Vec<_>>());
+                        prop_assert!(!waiting.needs.is_empty() || !waiting.behind.is_empty());
+                    }
                     if is_left_out || first_run.contains_key(&component) {
                         prop_assert!(!is_left_out || !first_run.contains_key(&component), "left out again");
                         continue;
@@ -313,14 +337,18 @@ proptest! {
                     for (producer, consumer) in &site.edges {
                         let (from, to) = (site.node_of[*producer], site.node_of[*consumer]);
                         if *consumer == component && from != on && site.in_job.contains(&from) {
-                            waits_for.insert(node(&format!("n{from}")));
+                            let last = producers.entry(from).or_insert(0);
+                            *last = (*last).max(first_run[producer].0);
                         }
                         if *producer == component && to != on && site.in_job.contains(&to) {
                             products.insert(format!("Sql[{producer}]"));
                         }
                     }
                 }
-                prop_assert_eq!(&run.waits_for.iter().cloned().collect::<BTreeSet<_>>(), &waits_for);
+                let now = run.waits_for.iter().map(|it| (index_of(it), pass));
+                let earlier = run.after.iter().map(|it| (index_of(&it.node), it.pass - 1));
+                prop_assert_eq!(now.chain(earlier).collect::<BTreeMap<_, _>>(), producers);
+                prop_assert!(run.after.iter().all(|it| it.pass <= pass));
                 prop_assert_eq!(&run.products.iter().cloned().collect::<BTreeSet<_>>(), &products);
                 prop_assert!(is_complete[&on] || !products.is_empty(), "a partial run produces something");
             }

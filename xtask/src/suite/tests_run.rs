@@ -36,7 +36,7 @@ pub(super) fn run_all(executables: Vec<TestExecutable>, power_cuts: Option<&str>
     let programs = Mutex::new(Vec::new());
     let failed = Mutex::new(Vec::new());
     let waits = |executable: &TestExecutable| executable.name.starts_with(WAITING_PACKAGE);
-    let (waiting, mut others): (VecDeque<_>, Vec<_>) = executables.into_iter().partition(waits);
+    let (waiting, mut others): (Vec<_>, Vec<_>) = executables.into_iter().partition(waits);
     others.sort_by_cached_key(|executable| Reverse(size(executable)));
     let others = Mutex::new(VecDeque::from(others));
     let take = || others.lock().expect("no lane panics").pop_front();
@@ -66,7 +66,7 @@ pub(super) fn run_all(executables: Vec<TestExecutable>, power_cuts: Option<&str>
         Ok(())
     };
     thread::scope(|scope| {
-        let beside = scope.spawn(|| lane(waiting));
+        let beside = scope.spawn(|| lane(VecDeque::from(waiting)));
         let outcome = lane(VecDeque::new());
         outcome.and(beside.join().expect("no lane panics"))
     })?;

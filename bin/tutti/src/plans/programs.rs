@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use ::plans::{PlanFault, PlanLaunch, PlanProgram, PlanProgramSource};
 use agent_catalogs::{AgentCatalogs, ImportChanges};
+use api_types::multi_pass::MULTI_PASS_PLAN;
 use async_trait::async_trait;
+use convergence::passes::BuiltInPasses;
 use convergence::{BuiltInConvergence, ComparedImports, ImportedData};
 use pcp::Certname;
 use plan_language::PuppetPlans;
@@ -23,11 +25,17 @@ impl PlanProgramSource for ServerPlans {
         let Some(stored) = &launch.built_in else {
             return self.puppet_plans.program(launch);
         };
+        let unreadable = |text: String| PlanFault::new("tutti/plan-unreadable", &text);
+        if launch.plan == MULTI_PASS_PLAN {
+            let program = BuiltInPasses::new(stored);
+            return Ok(Arc::new(
+                program.map_err(|error| unreadable(error.to_string()))?,
+            ));
+        }
         let program = BuiltInConvergence::new(stored, Arc::clone(&self.imported_data));
-        let unreadable = |error: convergence::InvalidConvergence| {
-            PlanFault::new("tutti/plan-unreadable", &error.to_string())
-        };
-        Ok(Arc::new(program.map_err(unreadable)?))
+        Ok(Arc::new(
+            program.map_err(|error| unreadable(error.to_string()))?,
+        ))
     }
 }
 

@@ -35,6 +35,7 @@ mod large_reply;
 mod leases;
 mod metrics;
 mod mount;
+mod multi_pass;
 mod near_names;
 mod node_catalogs;
 mod node_purge;
@@ -101,6 +102,7 @@ pub fn router(state: ApiState) -> Router {
         .mount(&routes::COMMAND_ACTION, actions::run)
         .mount(&routes::COMMAND_DEPLOY, puppet_runs::run)
         .mount(&routes::COMMAND_CONVERGE, converge::run)
+        .mount(&routes::COMMAND_MULTI_PASS, multi_pass::run)
         .mount(&routes::COMMAND_STOP, stop::stop)
         .mount(&routes::COMMAND_PING, ping::ping)
         .mount(&routes::COMMAND_RELEASE_LEASES, leases::release)

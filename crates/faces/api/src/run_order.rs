@@ -9,7 +9,7 @@ use api_types::environments::{
 };
 use axum::Json;
 use axum::extract::State;
-use jobs::PlannedNodes;
+use jobs::{EnvironmentApplications, PlannedNodes, PlannedPasses};
 use pcp::Certname;
 
 use crate::SharedApiContext;
@@ -33,6 +33,14 @@ pub(crate) async fn show(
     let scope = engine_scope(&api, &caller, query.scope.into_kind()?)?;
     code::read(&api, &name, |_| Ok(())).await?;
     let owner = &caller.0.user_id;
+    if query.multi_pass {
+        let planning = api.jobs.node_passes(&scope, (&environment, None), owner);
+        let planned = planning.await.map_err(run_job_error)?;
+        let runs = planned.passes.passes.iter().flat_map(|pass| &pass.nodes);
+        let nodes = runs.map(|run| run.node.as_str());
+        let absent_nodes = find_absent_nodes(&api, &caller, nodes).await?;
+        return Ok(Json(pass_order(&planned, absent_nodes)));
+    }
     let planning = api.jobs.node_order(&scope, &environment, owner);
     let planned = planning.await.map_err(run_job_error)?;
     let nodes = planned.order.nodes().iter().map(Certname::as_str);
@@ -41,25 +49,53 @@ pub(crate) async fn show(
 }
 
 fn run_order(planned: &PlannedNodes, absent_nodes: AbsentNodes) -> RunOrder {
-    let mut components = components_of_nodes(planned);
+    let mut components = components_of_nodes(&planned.applications);
     let levels = planned.order.levels();
     let ordered = planned.order.predecessors().zip(levels);
     let items = ordered.map(|((node, waits_for), level)| RunOrderNode {
         name: node.to_string(),
+        pass: None,
+        left_out: Vec::new(),
         level: u64::try_from(level).unwrap_or(u64::MAX),
         waits_for: waits_for.iter().map(ToString::to_string).collect(),
         components: components.remove(node).unwrap_or_default(),
     });
     RunOrder {
         items: items.collect(),
-        partial_instances: partial_instances(planned),
+        partial_instances: partial_instances(&planned.applications, planned.order.nodes()),
         absent_nodes,
     }
 }
 
-fn components_of_nodes(planned: &PlannedNodes) -> HashMap<&Certname, Vec<RunOrderComponent>> {
+/// The nodes pass by pass. Each has all components that are mapped to it, in each of its passes.
+fn pass_order(planned: &PlannedPasses, absent_nodes: AbsentNodes) -> RunOrder {
+    let components = components_of_nodes(&planned.applications);
+    let mut items = Vec::new();
+    for (number, pass) in (1..).zip(&planned.passes.passes) {
+        for (run, level) in pass.nodes.iter().zip(pass.levels()) {
+            items.push(RunOrderNode {
+                name: run.node.to_string(),
+                pass: Some(number),
+                level: u64::try_from(level).unwrap_or(u64::MAX),
+                waits_for: run.producers().iter().map(ToString::to_string).collect(),
+                components: components.get(&run.node).cloned().unwrap_or_default(),
+                left_out: run.left_out.iter().map(|it| it.reference.clone()).collect(),
+            });
+        }
+    }
+    let runs = planned.passes.passes.iter().flat_map(|pass| &pass.nodes);
+    RunOrder {
+        partial_instances: partial_instances(&planned.applications, runs.map(|run| &run.node)),
+        items,
+        absent_nodes,
+    }
+}
+
+fn components_of_nodes(
+    applications: &EnvironmentApplications,
+) -> HashMap<&Certname, Vec<RunOrderComponent>> {
     let mut components: HashMap<&Certname, Vec<RunOrderComponent>> = HashMap::new();
-    for instance in &planned.applications.instances {
+    for instance in &applications.instances {
         for component in &instance.components {
             let of_node = components.entry(&component.node).or_default();
             of_node.push(RunOrderComponent {
@@ -72,9 +108,12 @@ fn components_of_nodes(planned: &PlannedNodes) -> HashMap<&Certname, Vec<RunOrde
 }
 
 /// The instances of which some nodes run, and some do not.
-fn partial_instances(planned: &PlannedNodes) -> Vec<String> {
-    let running: HashSet<&Certname> = planned.order.nodes().iter().collect();
-    let instances = planned.applications.instances.iter();
+fn partial_instances<'a>(
+    applications: &EnvironmentApplications,
+    running: impl IntoIterator<Item = &'a Certname>,
+) -> Vec<String> {
+    let running: HashSet<&Certname> = running.into_iter().collect();
+    let instances = applications.instances.iter();
     let partial = instances.filter(|instance| {
         let runs = |node: &Certname| running.contains(node);
         let nodes = || instance.components.iter().map(|it| &it.node);

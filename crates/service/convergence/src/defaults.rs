@@ -33,3 +33,7 @@ pub const IDLE_IMPORTS: u32 = 2;
 /// Messages of a resource that a result has at most, by the limit of the agent. A resource with as many may have had
 /// others.
 pub const RESOURCE_MESSAGES: usize = 4;
+
+/// Nodes of a pass that run again, and components of each that are left for later, as the event of the pass names them: a
+/// few lines.
+pub const PARTIAL_RUNS_NAMED: usize = 5;

@@ -1,4 +1,5 @@
-//! Puppet runs that are repeated, wave by wave, until their nodes have converged.
+//! Puppet runs that are repeated: wave by wave until their nodes have converged, or pass by pass ([`passes`]) if nodes of
+//! applications wait for each other.
 //!
 //! [`converge`] runs the waves as steps of a plan, so that they go on after a restart of the server;
 //! [`ConvergenceProgress`] decides which nodes run again, and does no I/O. Invariants:
@@ -15,6 +16,7 @@ mod node_run;
 mod node_state;
 mod options;
 mod outcome;
+pub mod passes;
 mod progress;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::root::Link;
 use crate::scope::Scope;
+use crate::strict;
 
 /// The environments that have code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -107,12 +108,20 @@ pub struct InstanceComponent {
 pub struct RunOrderQuery {
     /// Nodes to run on, as in `command/deploy`.
     pub scope: Scope,
+    /// Shows the passes of `command/multi_pass`, in which nodes may wait for each other.
+    #[serde(
+        default,
+        deserialize_with = "strict::null_is_default",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    #[schema(value_type = Option<bool>)]
+    pub multi_pass: bool,
 }
 
 /// The order in which the nodes of a scope would run Puppet. Nothing is started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunOrder {
-    /// Nodes in an order in which they can run.
+    /// Nodes in an order in which they can run, pass by pass if there are passes.
     pub items: Vec<RunOrderNode>,
     /// References of the instances of which only some nodes are in the scope.
     pub partial_instances: Vec<String>,
@@ -150,12 +159,19 @@ pub struct UnknownNode {
 pub struct RunOrderNode {
     /// Certname of the node.
     pub name: String,
-    /// 0 for a node that waits for none; otherwise one more than the highest level of the nodes that it waits for.
+    /// Number of the pass, from 1; absent without passes. A node may run in several ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<u64>,
+    /// 0 for a node that waits for none; otherwise one more than the highest level of the nodes that it waits for. Only
+    /// nodes of the same pass count.
     pub level: u64,
     /// Certnames of the nodes that it waits for.
     pub waits_for: Vec<String>,
     /// Components that are mapped to the node.
     pub components: Vec<RunOrderComponent>,
+    /// References of the components that are left for a later pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// A component on a node in a run order.

@@ -32,6 +32,7 @@ pub mod jobs;
 pub mod kinds;
 mod leases;
 mod limits;
+pub mod multi_pass;
 pub mod node_catalogs;
 mod node_purge;
 pub mod nodes;
@@ -108,6 +109,7 @@ pub use leases::{
     LeaseDetails, LeaseItem, LeaseList, LeaseQuery, ReleaseLeasesCommand, ReleaseLeasesReply,
     ReleasedLease,
 };
+pub use multi_pass::MultiPassCommand;
 pub use node_catalogs::{
     CatalogCompilationItem, CatalogHistory, CompileCauseItem, KeptCatalogItem, NodeCatalogDocument,
 };

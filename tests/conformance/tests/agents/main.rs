@@ -8,6 +8,7 @@ mod availability;
 mod convergence;
 mod direct;
 mod fleet;
+mod passes;
 mod pinned;
 mod puppetserver_ca;
 mod quickstart;

@@ -16,7 +16,8 @@ const ALL_ENVIRONMENTS: &str = "7b1d1d4c-9f6e-4c5b-8f3a-2b640e516a01";
 /// The server, which is the only one that its agents know.
 pub(crate) struct AgentSite {
     pub(crate) installation: Installation,
-    server: Service,
+    /// `None` while it is started again.
+    server: Option<Service>,
 }
 
 impl AgentSite {
@@ -37,12 +38,19 @@ impl AgentSite {
         let server = installation.server().start().await.unwrap();
         Self {
             installation,
-            server,
+            server: Some(server),
         }
     }
 
+    /// Ends the server as a power cut does, and starts it again.
+    pub(crate) async fn kill_and_restart(&mut self) {
+        let running = self.server.take().unwrap();
+        running.kill().await.unwrap();
+        self.server = Some(self.installation.server().start().await.unwrap());
+    }
+
     pub(crate) async fn stop(self) {
-        self.server.stop().await.unwrap();
+        self.server.unwrap().stop().await.unwrap();
     }
 
     pub(crate) fn agent(&self, certname: &str) -> PuppetAgent {
@@ -119,7 +127,12 @@ impl AgentSite {
 
     /// Number of catalogs that the server compiled for agents.
     pub(crate) fn compiled_catalogs(&self) -> usize {
-        self.server.log_text().matches("catalog compiled").count()
+        self.server
+            .as_ref()
+            .unwrap()
+            .log_text()
+            .matches("catalog compiled")
+            .count()
     }
 
     pub(crate) fn read(&self, path: &str) -> String {

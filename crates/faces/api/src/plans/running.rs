@@ -4,6 +4,7 @@
 //! run that plan; stopping needs the permission to stop jobs.
 
 use ::plans::{PlanError, StepId};
+use api_types::multi_pass::{MULTI_PASS_PLAN, PASSES_FAILED};
 use api_types::{
     ApiError, PlanAnswerCommand, PlanResumeCommand, PlanResumed, StopPlanCommand, kinds,
 };
@@ -80,18 +81,23 @@ pub(crate) async fn resume(
     Ok((StatusCode::ACCEPTED, Json(resumed)))
 }
 
-/// Refuses to resume repeated runs whose last wave has ended: all their steps are done.
+/// Refuses to resume repeated runs whose last wave or pass has ended: all their steps are done.
 async fn refuse_ended_waves(api: &SharedApiContext, number: i64) -> Result<(), ApiFailure> {
     let row = api.store.plan_job(number).await?;
-    let row = row.filter(|row| row.plan == convergence::CONVERGENCE_PLAN);
+    let row = row.filter(|row| is_of_puppet_runs(&row.plan));
     let result: Value = match row.and_then(|row| row.result) {
         Some(result) => serde_json::from_str(&result).unwrap_or_default(),
         None => Value::Null,
     };
-    if result["kind"] != convergence::NOT_CONVERGED {
-        return Ok(());
-    }
-    let what = "has no step to be repeated: its nodes have not converged; start the runs again";
+    let what = match result["kind"].as_str() {
+        Some(convergence::NOT_CONVERGED) => {
+            "has no step to be repeated: its nodes have not converged; start the runs again"
+        }
+        Some(PASSES_FAILED) => {
+            "has no step to be repeated: its nodes did not succeed; start the runs again"
+        }
+        _ => return Ok(()),
+    };
     Err(ApiError::invalid("plan_job", what).into())
 }
 
@@ -130,6 +136,11 @@ pub(crate) async fn answer(
     Ok(plan_name_reply(number))
 }
 
+/// True for the server's own plans, whose right is that to run Puppet.
+fn is_of_puppet_runs(plan: &str) -> bool {
+    [convergence::CONVERGENCE_PLAN, MULTI_PASS_PLAN].contains(&plan)
+}
+
 /// Refuses a caller who may not run the plan of this plan job.
 async fn may_run(
     api: &SharedApiContext,
@@ -138,7 +149,7 @@ async fn may_run(
 ) -> Result<(), ApiFailure> {
     let row = api.store.plan_job(number).await?;
     let row = row.ok_or_else(|| plan_command_error(PlanError::Unknown(number)))?;
-    match row.plan == convergence::CONVERGENCE_PLAN {
+    match is_of_puppet_runs(&row.plan) {
         true => puppet_runs::may_run(api, caller),
         false => super::demand(api, caller, &row.plan, &row.environment),
     }

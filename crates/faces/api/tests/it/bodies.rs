@@ -152,6 +152,7 @@ async fn commands_that_name_little_take_little() {
         ("leases", api_types::defaults::NODES_BODY_BYTES),
         ("command/deploy", api_types::defaults::NODES_BODY_BYTES),
         ("command/converge", api_types::defaults::NODES_BODY_BYTES),
+        ("command/multi_pass", api_types::defaults::NODES_BODY_BYTES),
     ] {
         let path = format!("/orchestrator/v1/{path}");
         let reply = world.post(&path, " ".repeat(limit + 1)).await;

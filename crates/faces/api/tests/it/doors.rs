@@ -63,7 +63,7 @@ fn sample(route: &Route) -> (&'static str, String) {
             json!({"type": "command", "params": {"command": "true"}, "scope": {"nodes": ["a"]}})
         }
         "command_deploy" => json!({"environment": "production", "scope": {"nodes": ["a"]}}),
-        "command_converge" => {
+        "command_converge" | "command_multi_pass" => {
             json!({"deploy": {"environment": "production", "scope": {"nodes": ["a"]}}})
         }
         "command_stop" => json!({"job": "1"}),
@@ -101,6 +101,7 @@ fn sample(route: &Route) -> (&'static str, String) {
         "command_action" => "/orchestrator/v1/command/action",
         "command_deploy" => "/orchestrator/v1/command/deploy",
         "command_converge" => "/orchestrator/v1/command/converge",
+        "command_multi_pass" => "/orchestrator/v1/command/multi_pass",
         "command_stop" => "/orchestrator/v1/command/stop",
         "command_ping" => "/orchestrator/v1/command/ping",
         "command_release_leases" => "/orchestrator/v1/command/release_leases",

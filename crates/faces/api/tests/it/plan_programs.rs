@@ -9,7 +9,9 @@ use ::plans::{
     BranchResult, JobPlanEffects, PlanBranch, PlanEventMessage, PlanFault, PlanLaunch, PlanProgram,
     PlanProgramSource, Plans, PlansConfig, StepRequest, StepWork,
 };
+use api_types::multi_pass::MULTI_PASS_PLAN;
 use async_trait::async_trait;
+use convergence::passes::BuiltInPasses;
 use convergence::{BuiltInConvergence, ComparedImports, ImportedData};
 use jobs::{JobSpec, JobWork, Jobs, NodeScope, TaskWork};
 use pki::seal::SealKey;
@@ -37,6 +39,10 @@ impl ImportedData for NoImports {
 impl PlanProgramSource for Library {
     fn program(&self, launch: &PlanLaunch) -> Result<Arc<dyn PlanProgram>, PlanFault> {
         let params = launch.params.clone();
+        if let (MULTI_PASS_PLAN, Some(stored)) = (&*launch.plan, &launch.built_in) {
+            let program = BuiltInPasses::new(stored);
+            return Ok(Arc::new(program.expect("the API stores what can be read")));
+        }
         if let Some(stored) = &launch.built_in {
             let program = BuiltInConvergence::new(stored, Arc::new(NoImports));
             return Ok(Arc::new(program.expect("the API stores what can be read")));

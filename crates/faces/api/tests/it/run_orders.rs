@@ -16,7 +16,9 @@ use serde_json::{Value, json};
 
 use crate::agents::Manner;
 use crate::catalogs::user_with;
+use crate::deploys::changed;
 use crate::matrix::{OPERATORS, member};
+use crate::plan_programs::settled;
 use crate::world::{Reply, World};
 
 /// Components as `(instance, node, produces, consumes)`.
@@ -42,6 +44,15 @@ const CROSSED: Applications = Applications(&[
     ("App[x]", "b", "Sql[b]", "Sql[a]"),
 ]);
 
+/// Each node has a database, and the web server of the other one's.
+const PAIR: Applications = Applications(&[
+    ("Pair[one]", "a", "Sql[a]", ""),
+    ("Pair[one]", "a", "", "Sql[b]"),
+    ("Pair[one]", "b", "Sql[b]", ""),
+    ("Pair[one]", "b", "", "Sql[a]"),
+]);
+
+const MULTI_PASS: &str = "/orchestrator/v1/command/multi_pass";
 const DEPLOY: &str = "/orchestrator/v1/command/deploy";
 
 #[async_trait]
@@ -252,4 +263,104 @@ async fn the_names_of_absent_nodes_are_bounded() {
     );
     let with_near = unknown.iter().filter(|it| it["near"] != json!([]));
     assert_eq!(with_near.count(), 5);
+}
+
+#[tokio::test]
+async fn nodes_that_wait_for_each_other_have_passes_and_run_in_them() {
+    let world = World::with_applications(Arc::new(PAIR)).await;
+    let scope = json!({"application": "Pair"});
+    assert_eq!(
+        order(&world, scope.clone()).await.status,
+        StatusCode::BAD_REQUEST
+    );
+    let path = "/orchestrator/v1/environments/production/run_order";
+    let query = json!({"scope": scope, "multi_pass": true});
+    let reply = world.post(path, query.to_string()).await;
+    assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+    let part =
+        |number: usize| json!({"instance": "Pair[one]", "component": format!("Part[{number}]")});
+    let items = json!([
+        {"name": "a", "pass": 1, "level": 0, "waits_for": [], "components": [part(0), part(1)], "left_out": ["Part[1]"]},
+        {"name": "b", "pass": 1, "level": 0, "waits_for": [], "components": [part(2), part(3)], "left_out": ["Part[3]"]},
+        {"name": "a", "pass": 2, "level": 0, "waits_for": ["b"], "components": [part(0), part(1)]},
+        {"name": "b", "pass": 2, "level": 0, "waits_for": ["a"], "components": [part(2), part(3)]},
+    ]);
+    assert_eq!(reply.json()["items"], items);
+
+    world.nodes(2, &changed());
+    let deploy = json!({"environment": "production", "scope": scope, "description": "ticket 7"});
+    let reply = world
+        .post(MULTI_PASS, json!({"deploy": deploy}).to_string())
+        .await;
+    assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text());
+    assert_eq!(reply.json(), json!({"name": "1"}));
+    settled(&world, 1).await;
+    let plan = world.ok("/orchestrator/v1/plan_jobs/1").await;
+    assert_eq!(plan["state"], "success", "{plan:#}");
+    let result = json!({"state": "succeeded", "passes": 2, "nodes_by_runs": {"2": 2},
+        "unsuccessful": {}, "unsuccessful_omitted": 0});
+    assert_eq!(plan["result"], result);
+    assert_eq!(plan["options"]["plan_name"], "puppet:multi-pass");
+    let parameters = json!({"nodes": 2, "passes": 2, "scope": {"application": "Pair"}});
+    assert_eq!(plan["options"]["parameters"], parameters);
+    for job in 1..=2 {
+        let job = world.ok(&format!("/orchestrator/v1/jobs/{job}")).await;
+        assert_eq!(job["state"], "finished");
+        assert_eq!(job["options"]["description"], "ticket 7");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_run_in_passes_is_refused() {
+    let world = World::with_applications(Arc::new(CROSSED)).await;
+    let deploy = json!({"environment": "production", "scope": {"nodes": ["a", "b"]}});
+    let reply = world
+        .post(MULTI_PASS, json!({"deploy": deploy}).to_string())
+        .await;
+    assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    assert_eq!(
+        reply.json()["kind"],
+        "puppetlabs.orchestrator/dependency-cycle"
+    );
+    assert!(
+        reply.text().contains("components wait for each other"),
+        "{}",
+        reply.text()
+    );
+    for (key, value) in [
+        ("environment", json!("")),
+        ("quarantine", json!(true)),
+        ("splay", json!(60)),
+        ("use_cached_catalog", json!(true)),
+        ("usecacheonfailure", json!(true)),
+    ] {
+        let mut deploy = deploy.clone();
+        deploy[key] = value;
+        let reply = world
+            .post(MULTI_PASS, json!({"deploy": deploy}).to_string())
+            .await;
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{key}");
+        assert!(reply.text().contains(key), "{}", reply.text());
+    }
+}
+
+#[tokio::test]
+async fn an_application_in_passes_needs_the_permission_to_view_too() {
+    let mut world = World::with_applications(Arc::new(PAIR)).await;
+    let run = PermissionGrant {
+        object_type: "puppet_agent".to_owned(),
+        action: "run".to_owned(),
+        instance: "*".to_owned(),
+    };
+    world.token = user_with(&world, "rita", vec![run]).await;
+    for (scope, status) in [
+        (json!({"application": "Pair"}), StatusCode::FORBIDDEN),
+        (json!({"nodes": ["a", "b"]}), StatusCode::ACCEPTED),
+    ] {
+        let deploy = json!({"environment": "production", "scope": scope});
+        let reply = world
+            .post(MULTI_PASS, json!({"deploy": deploy}).to_string())
+            .await;
+        assert_eq!(reply.status, status, "{}", reply.text());
+    }
 }

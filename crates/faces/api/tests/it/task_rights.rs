@@ -207,7 +207,11 @@ async fn a_task_target_is_for_the_environment_of_each_node() {
     assert_eq!(refused.status, StatusCode::FORBIDDEN, "{}", refused.text());
 }
 
-const CONVERGE: &str = "/orchestrator/v1/command/converge";
+/// Further commands that run Puppet, as plan jobs.
+const PLANNED_RUNS: [&str; 2] = [
+    "/orchestrator/v1/command/converge",
+    "/orchestrator/v1/command/multi_pass",
+];
 
 #[tokio::test]
 async fn queries_groups_and_puppet_runs_need_their_own_rights() {
@@ -222,9 +226,11 @@ async fn queries_groups_and_puppet_runs_need_their_own_rights() {
     let deploy = post(&world, "/orchestrator/v1/command/deploy", &body).await;
     assert_eq!(deploy.status, StatusCode::FORBIDDEN);
     assert_eq!(deploy.kind(), "puppetlabs.orchestrator/not-permitted");
-    let converge = post(&world, CONVERGE, &json!({"deploy": body})).await;
-    assert_eq!(converge.status, StatusCode::FORBIDDEN);
-    assert_eq!(converge.kind(), "puppetlabs.orchestrator/not-permitted");
+    for command in PLANNED_RUNS {
+        let planned = post(&world, command, &json!({"deploy": body})).await;
+        assert_eq!(planned.status, StatusCode::FORBIDDEN);
+        assert_eq!(planned.kind(), "puppetlabs.orchestrator/not-permitted");
+    }
 
     let world = as_somebody(|_| {
         json!([
@@ -239,7 +245,9 @@ async fn queries_groups_and_puppet_runs_need_their_own_rights() {
         let deploy = post(&world, "/orchestrator/v1/command/deploy", &body).await;
         assert_eq!(deploy.status, StatusCode::ACCEPTED, "{}", deploy.text());
         // and no right to run plans
-        let converge = post(&world, CONVERGE, &json!({"deploy": body})).await;
-        assert_eq!(converge.status, StatusCode::ACCEPTED, "{}", converge.text());
+        for command in PLANNED_RUNS {
+            let planned = post(&world, command, &json!({"deploy": body})).await;
+            assert_eq!(planned.status, StatusCode::ACCEPTED, "{}", planned.text());
+        }
     }
 }

@@ -23,8 +23,9 @@ pub enum ApplicationVerb {
   tutti app show 'Lamp[app1]' --environment production")]
     Show(show::Options),
     /// Show the nodes of an application in the order in which `app run` would run them; nothing is started
-    #[command(after_long_help = "Example:
-  tutti app plan Lamp --environment production")]
+    #[command(after_long_help = "Examples:
+  tutti app plan Lamp --environment production
+  tutti app plan Lamp --environment production --multi-pass")]
     Plan(plan::Options),
     /// Run Puppet on the nodes of an application, producers before their consumers
     #[command(after_long_help = "Examples:
@@ -63,14 +64,16 @@ pub(crate) fn required_environment(named: Option<&String>, client: &ApiClient) -
     }
 }
 
-/// The order in which the nodes of a scope would run in an environment.
+/// The order in which the nodes of a scope would run in an environment, or their passes.
 pub(crate) async fn fetch_run_order(
     client: &ApiClient,
     environment: &str,
     scope: &Scope,
+    multi_pass: bool,
 ) -> Result<RunOrder> {
     let query = RunOrderQuery {
         scope: scope.clone(),
+        multi_pass,
     };
     let path = [
         "orchestrator",

@@ -17,6 +17,9 @@ use crate::terminal::{escape_control, escaped_name, style_heading};
 pub struct Options {
     #[command(flatten)]
     application: ApplicationArguments,
+    /// Show the passes of nodes that wait for each other
+    #[arg(long)]
+    multi_pass: bool,
     #[command(flatten)]
     shown: OutputOptions,
 }
@@ -24,31 +27,39 @@ pub struct Options {
 pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let environment = options.application.environment(client)?;
     let scope = options.application.scope();
-    let order = fetch_run_order(client, &environment, &scope).await?;
+    let order = fetch_run_order(client, &environment, &scope, options.multi_pass).await?;
     let format = options.shown.format;
     format.present(&order, |order| print_run_order(order, &environment))
 }
 
-/// Prints the nodes, level by level.
+/// Prints the nodes, level by level, and pass by pass if there are passes.
 pub(super) fn print_run_order(order: &RunOrder, environment: &str) {
     let components = order.items.iter().flat_map(|node| &node.components);
     let instances: BTreeSet<&str> = components.map(|it| it.instance.as_str()).collect();
     let instances: Vec<&str> = instances.into_iter().collect();
+    let names: BTreeSet<&str> = order.items.iter().map(|node| node.name.as_str()).collect();
+    let passes = order.items.iter().filter_map(|node| node.pass).max();
     Fields::default()
         .text("environment", environment)
         .text("instances", &instances.join(", "))
-        .value("nodes", order.items.len())
+        .value("nodes", names.len())
+        .optional("passes", passes)
         .print();
     let mut nodes: Vec<&RunOrderNode> = order.items.iter().collect();
-    nodes.sort_by_key(|node| node.level);
-    for of_level in nodes.chunk_by(|one, next| one.level == next.level) {
+    nodes.sort_by_key(|node| (node.pass, node.level));
+    let group = |node: &RunOrderNode| (node.pass, node.level);
+    for of_level in nodes.chunk_by(|one, next| group(one) == group(next)) {
         let count = match of_level.len() {
             1 => "1 node".to_owned(),
             count => format!("{count} nodes"),
         };
-        let level = of_level.first().map_or(0, |node| node.level);
+        let (pass, level) = of_level.first().map_or((None, 0), |node| group(node));
+        let heading = match pass {
+            Some(pass) => format!("Pass {pass}, level {level}"),
+            None => format!("Level {level}"),
+        };
         say!("");
-        say!("{}: {count}", style_heading(format!("Level {level}")));
+        say!("{}: {count}", style_heading(heading));
         of_level.iter().for_each(|node| print_node(node));
     }
     if !order.partial_instances.is_empty() {
@@ -76,8 +87,12 @@ fn print_node(node: &RunOrderNode) {
     );
     for component in &node.components {
         let (instance, component) = (&component.instance, &component.component);
+        let later = match node.left_out.contains(component) {
+            true => " (left for a later pass)",
+            false => "",
+        };
         say!(
-            "      {}: {}",
+            "      {}: {}{later}",
             escape_control(instance),
             escape_control(component)
         );

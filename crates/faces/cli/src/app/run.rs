@@ -33,7 +33,8 @@ pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
                 "no terminal at which to show the order and to confirm the run; add --yes",
             );
         }
-        let order = fetch_run_order(client, &environment, &scope).await?;
+        let multi_pass = options.run.multi_pass;
+        let order = fetch_run_order(client, &environment, &scope, multi_pass).await?;
         print_run_order(&order, &environment);
         say!("");
         let mode = if options.run.flags.noop {

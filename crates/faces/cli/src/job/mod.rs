@@ -2,6 +2,7 @@
 
 mod converge;
 pub(crate) mod list;
+mod multi_pass;
 mod plan;
 pub(crate) mod puppet;
 pub(crate) mod requests;

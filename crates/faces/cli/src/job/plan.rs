@@ -30,6 +30,9 @@ pub struct Options {
     concurrency: Option<u32>,
     #[command(flatten)]
     rollout: RolloutArguments,
+    /// Show the passes of nodes that wait for each other
+    #[arg(long, conflicts_with = "splay", help_heading = "Rollout")]
+    multi_pass: bool,
     #[command(flatten)]
     shown: OutputOptions,
 }
@@ -60,6 +63,8 @@ struct PlannedNode {
     level: u64,
     /// Nodes that must succeed before it starts.
     waits_for: Vec<String>,
+    /// Numbers of its passes; empty without passes.
+    passes: Vec<u64>,
 }
 
 pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
@@ -67,7 +72,7 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let scope = options.place.targets.scope(client).await?;
     let target = options.place.targets.describe_targets(&scope);
     let (environment, enforced) = options.place.environment(client);
-    let order = run_order(client, &environment, &scope).await?;
+    let order = run_order(client, &environment, &scope, options.multi_pass).await?;
     let mut nodes = match &order {
         Some(order) => order.items.iter().map(|node| node.name.clone()).collect(),
         None => certnames(client, scope).await?,
@@ -82,18 +87,24 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let known: InventoryList = client.post(&path, &json!({ "nodes": nodes })).await?;
     let all_connected = known.items.iter().all(|item| item.connected);
     let order = order.unwrap_or_else(unordered);
+    // of a node that runs several times, its last run
     let ordered: HashMap<&str, &RunOrderNode> =
         order.items.iter().map(|it| (&*it.name, it)).collect();
+    let mut passes: HashMap<&str, Vec<u64>> = HashMap::new();
+    for node in &order.items {
+        passes.entry(&node.name).or_default().extend(node.pass);
+    }
     let planned = known.items.into_iter().map(|item| PlannedNode {
         batch: batch_of.get(&item.name).copied(),
         level: ordered.get(&*item.name).map_or(0, |it| it.level),
         waits_for: ordered
             .get(&*item.name)
             .map_or_else(Vec::new, |it| it.waits_for.clone()),
+        passes: passes.get(&*item.name).cloned().unwrap_or_default(),
         item,
     });
     let mut nodes: Vec<PlannedNode> = planned.collect();
-    nodes.sort_by_key(|node| (node.batch, node.level));
+    nodes.sort_by_key(|node| (node.batch, node.passes.last().copied(), node.level));
     let preview = PuppetRunPreview {
         environment,
         enforced,
@@ -133,6 +144,9 @@ impl PuppetRunPreview {
             if is_ordered {
                 item["level"] = json!(node.level);
                 item["waits_for"] = json!(node.waits_for);
+            }
+            if !node.passes.is_empty() {
+                item["passes"] = json!(node.passes);
             }
             item
         });
@@ -187,6 +201,9 @@ impl PuppetRunPreview {
         if batches.is_some() {
             columns.push(("BATCH", &|node| or_empty(node.batch)));
         }
+        if self.nodes.iter().any(|node| !node.passes.is_empty()) {
+            columns.push(("PASSES", &|node| describe_passes(&node.passes)));
+        }
         if self.is_ordered() {
             columns.push(("LEVEL", &|node| node.level.to_string()));
         }
@@ -201,14 +218,27 @@ async fn run_order(
     client: &ApiClient,
     environment: &str,
     scope: &Scope,
+    multi_pass: bool,
 ) -> Result<Option<RunOrder>> {
+    if environment.is_empty() && multi_pass {
+        return usage(
+            "passes need an environment, whose applications order the nodes; name it with --environment",
+        );
+    }
     if environment.is_empty() && scope.application.is_some() {
         return usage("an application needs an environment; name it with --environment");
     }
     match environment {
         "" => Ok(None),
-        name => app::fetch_run_order(client, name, scope).await.map(Some),
+        name => app::fetch_run_order(client, name, scope, multi_pass)
+            .await
+            .map(Some),
     }
+}
+
+fn describe_passes(passes: &[u64]) -> String {
+    let passes: Vec<String> = passes.iter().map(u64::to_string).collect();
+    passes.join(", ")
 }
 
 fn unordered() -> RunOrder {

@@ -3,6 +3,7 @@
 use api_types::{DeployCommand, JobCreated, Scope};
 
 use super::converge::{self, ConvergenceFlags};
+use super::multi_pass;
 use super::puppet::{PuppetRunFlags, PuppetRunTargets};
 use crate::client::ApiClient;
 use crate::follow::JobStart;
@@ -33,6 +34,13 @@ pub(crate) struct PuppetRunArguments {
     /// Keep nodes of applications on which the run does not succeed from running Puppet by themselves afterwards
     #[arg(long, conflicts_with = "splay", help_heading = "Rollout")]
     quarantine: bool,
+    /// Run nodes of applications that wait for each other in passes: first without the components that have to wait
+    #[arg(
+        long,
+        conflicts_with_all = ["quarantine", "splay", "until_converged"],
+        help_heading = "Rollout"
+    )]
+    pub(crate) multi_pass: bool,
     #[command(flatten)]
     convergence: ConvergenceFlags,
     /// Reason, stored with the job
@@ -80,7 +88,7 @@ pub(super) struct PuppetRunWatch<'a> {
 // === impl PuppetRunArguments ===
 
 impl PuppetRunArguments {
-    /// Starts the job, or the waves, and watches it to its end.
+    /// Starts the job, the waves or the passes, and watches it to its end.
     pub(crate) async fn start(self, nodes: PuppetRunScope<'_>, client: &ApiClient) -> VerbResult {
         let command = self
             .flags
@@ -102,9 +110,10 @@ impl PuppetRunArguments {
             no_wait: self.no_wait,
             format: self.shown.format,
         };
-        match self.convergence.until_converged {
-            true => Box::pin(converge::start(command, &self.convergence, watch, client)).await,
-            false => Box::pin(start(command, watch, client)).await,
+        match (self.convergence.until_converged, self.multi_pass) {
+            (true, _) => Box::pin(converge::start(command, &self.convergence, watch, client)).await,
+            (false, true) => Box::pin(multi_pass::start(command, watch, client)).await,
+            (false, false) => Box::pin(start(command, watch, client)).await,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `tutti plan show`, `plan list` and `plan jobs`.
 
 use api_types::converge::{CONVERGENCE_PLAN, NOT_CONVERGED};
+use api_types::multi_pass::{MULTI_PASS_PLAN, PASSES_FAILED};
 use api_types::{PlanDetail, PlanFunctionReplaced, PlanJob, PlanJobList, PlanList, PlanQuestion};
 use serde_json::{Value, json};
 
@@ -242,13 +243,13 @@ pub(super) fn outcome(job: &PlanJob) {
     let lines = match (job.state.as_str(), result) {
         ("failure", Some(error)) if error["msg"].is_string() => error_lines(error),
         (_, Some(result)) if preview::is_preview(job) => preview::summary(result),
-        (_, Some(result)) if is_convergence(job) => vec![count_runs(result)],
+        (_, Some(result)) if is_of_puppet_runs(job) => vec![count_runs(result)],
         (_, result) => result.into_iter().flat_map(result_lines).collect(),
     };
     for line in lines {
         say!("    {line}");
     }
-    let is_resumable = result.is_none_or(|error| !is_not_converged(error));
+    let is_resumable = result.is_none_or(|error| failed_nodes_key(error).is_none());
     if job.state == "failure" && !preview::is_preview(job) && is_resumable {
         let next = format!(
             "tutti plan steps {name} shows what it did; tutti plan resume {name} resumes it after the cause is \
@@ -277,9 +278,9 @@ fn error_lines(error: &Value) -> Vec<String> {
 }
 
 /// True for repeated runs of Puppet, which no plan of an environment has started.
-fn is_convergence(job: &PlanJob) -> bool {
+fn is_of_puppet_runs(job: &PlanJob) -> bool {
     let plan = job.options.get("plan_name").and_then(Value::as_str);
-    plan == Some(CONVERGENCE_PLAN)
+    plan.is_some_and(|plan| [CONVERGENCE_PLAN, MULTI_PASS_PLAN].contains(&plan))
 }
 
 /// The number of runs in a line.
@@ -291,38 +292,48 @@ fn count_runs(result: &Value) -> String {
         runs += count * of_nodes;
         nodes += of_nodes;
     }
-    let waves = result["waves"].as_u64().unwrap_or_default();
+    let (rounds, round, plural_round) = match result["passes"].as_u64() {
+        Some(passes) => (passes, "pass", "passes"),
+        None => (
+            result["waves"].as_u64().unwrap_or_default(),
+            "wave",
+            "waves",
+        ),
+    };
     let plural = |count: u64, what: &str| match count {
         1 => format!("1 {what}"),
         count => format!("{count} {what}s"),
     };
+    let round = if rounds == 1 { round } else { plural_round };
     format!(
-        "{} of Puppet on {} in {}",
+        "{} of Puppet on {} in {rounds} {round}",
         plural(runs, "run"),
         plural(nodes, "node"),
-        plural(waves, "wave")
     )
 }
 
-/// True for the error of repeated runs of Puppet whose nodes have not converged.
-fn is_not_converged(error: &Value) -> bool {
-    error["kind"] == NOT_CONVERGED
+/// The key of the nodes in the error of repeated runs of Puppet that have not converged, or whose nodes did not succeed;
+/// `None` for other errors.
+fn failed_nodes_key(error: &Value) -> Option<&'static str> {
+    match error["kind"].as_str() {
+        Some(NOT_CONVERGED) => Some("unsettled"),
+        Some(PASSES_FAILED) => Some("unsuccessful"),
+        _ => None,
+    }
 }
 
-/// The nodes that have not converged, with the reason of each.
+/// The nodes that have not converged or did not succeed, with the reason of each.
 fn unsettled_nodes(error: &Value) -> Vec<String> {
-    if !is_not_converged(error) {
+    let Some(key) = failed_nodes_key(error) else {
         return Vec::new();
-    }
+    };
     let details = &error["details"];
     // In a plan the error has the results too.
     let outcome = details.get("convergence").unwrap_or(details);
-    let nodes: Vec<_> = outcome["unsettled"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .collect();
-    let omitted = outcome["unsettled_omitted"].as_u64().unwrap_or_default();
+    let nodes: Vec<_> = outcome[key].as_object().into_iter().flatten().collect();
+    let omitted = outcome[format!("{key}_omitted")]
+        .as_u64()
+        .unwrap_or_default();
     let mut lines: Vec<String> = nodes
         .iter()
         .take(UNSETTLED_NODES)

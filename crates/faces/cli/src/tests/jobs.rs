@@ -221,6 +221,45 @@ async fn waves_are_started_with_their_limits() {
 }
 
 #[tokio::test]
+async fn passes_are_started_by_a_command_of_their_own_and_shown_with_what_is_left_for_later() {
+    let path = "POST /orchestrator/v1/environments/production/run_order";
+    let item = |pass: u64, left_out: &[&str]| {
+        json!({"name": "x", "pass": pass, "level": 0, "waits_for": [], "left_out": left_out,
+            "components": [{"instance": "Pair[one]", "component": "Web[b]"}]})
+    };
+    let order = json!({"items": [item(1, &["Web[b]"]), item(2, &[])], "partial_instances": []});
+    let mut answers = all_well();
+    let command = "POST /orchestrator/v1/command/multi_pass";
+    answers.extend([(command, 202, json!({"name": "7"})), (path, 200, order)]);
+    let fake = Fake::start(answers).await;
+    let words = "tutti app run Pair -e production --multi-pass --barrier --yes --no-wait";
+    let words: Vec<_> = words.split_whitespace().collect();
+    let ran = fake.run(&words).await;
+    assert_eq!((ran.code, ran.printed.as_str()), (0, "7\n"));
+    let deploy = &fake.body(command)["deploy"];
+    assert_eq!(deploy["scope"], json!({"application": "Pair"}));
+    assert_eq!(deploy["barrier"], true);
+    for contradiction in ["--quarantine", "--until-converged", "--splay=1h"] {
+        let error = Arguments::try_parse_from([&words[..], &[contradiction]].concat());
+        let error = error.expect_err(contradiction).to_string();
+        assert!(error.contains("cannot be used with"), "{error}");
+    }
+
+    let words = "tutti app plan Pair -e production --multi-pass";
+    let planned = fake
+        .run(&words.split_whitespace().collect::<Vec<_>>())
+        .await;
+    assert_eq!(fake.body(path)["multi_pass"], true);
+    for line in [
+        "Pass 1, level 0: 1 node",
+        "Pair[one]: Web[b] (left for a later pass)",
+        "Pass 2, level 0: 1 node",
+    ] {
+        assert!(planned.printed.contains(line), "{}", planned.printed);
+    }
+}
+
+#[tokio::test]
 async fn a_version_reaches_the_server_and_contradicts_the_last_catalog() {
     let fake = Fake::start(all_well()).await;
     let words = "tutti job run -n web1 -e production --code-id b4ed19 --no-wait";

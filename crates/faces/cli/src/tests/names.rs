@@ -45,7 +45,7 @@ const LINES: &[&str] = &[
     "puppet-db import archive.tgz",
     "puppet-app show",
     "puppet-app show App[x] -e test",
-    "puppet-app plan Lamp",
+    "puppet-app plan Lamp --multi-pass",
     "puppet-app run Lamp[a] --noop --concurrency 2 -y",
 ];
 

@@ -6,10 +6,10 @@ use crate::route::{Policy, Route};
 use crate::routes::permissions::{RUN_PUPPET, RUN_TASK, VIEW, VIEW_NODE_DATA};
 use crate::{
     ActionCommand, ConvergeCommand, DeployCommand, Events, InventoryItem, InventoryList,
-    InventoryQuery, Job, JobCreated, JobList, JobNodes, LeaseList, LeaseQuery, NodeSelection,
-    NodeSelectionQuery, PingCommand, PingReply, PlanName, ReleaseLeasesCommand, ReleaseLeasesReply,
-    Report, Root, ServiceStatus, StopCommand, StopReply, TaskCommand, TaskDetail, TaskList,
-    TaskPermitted,
+    InventoryQuery, Job, JobCreated, JobList, JobNodes, LeaseList, LeaseQuery, MultiPassCommand,
+    NodeSelection, NodeSelectionQuery, PingCommand, PingReply, PlanName, ReleaseLeasesCommand,
+    ReleaseLeasesReply, Report, Root, ServiceStatus, StopCommand, StopReply, TaskCommand,
+    TaskDetail, TaskList, TaskPermitted,
 };
 
 super::group! {
@@ -35,6 +35,9 @@ super::group! {
     COMMAND_CONVERGE = Route::new(Post, "/orchestrator/v1/command/converge", "command_converge",
         RUN_PUPPET, "Run Puppet on nodes until they have converged")
         .request::<ConvergeCommand>().reply::<PlanName>(202).max_body_bytes(NODES_BODY_BYTES);
+    COMMAND_MULTI_PASS = Route::new(Post, "/orchestrator/v1/command/multi_pass", "command_multi_pass",
+        RUN_PUPPET, "Run Puppet on nodes of applications that wait for each other, in passes")
+        .request::<MultiPassCommand>().reply::<PlanName>(202).max_body_bytes(NODES_BODY_BYTES);
     COMMAND_STOP = Route::new(Post, "/orchestrator/v1/command/stop", "command_stop", VIEW,
         "Stop a job").request::<StopCommand>().reply::<StopReply>(202);
     COMMAND_PING = Route::new(Post, "/orchestrator/v1/command/ping", "command_ping", VIEW,

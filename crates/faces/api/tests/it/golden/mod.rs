@@ -294,6 +294,12 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             "/command/converge",
             json!({"deploy": {"environment": "production", "scope": scope}, "limits": {"max_waves": 3}}),
         ),
+        (
+            "command_multi_pass",
+            "POST",
+            "/command/multi_pass",
+            json!({"deploy": {"environment": "production", "scope": scope}}),
+        ),
     ]
 }
 

@@ -40,21 +40,21 @@ fn shown(passes: &RunPasses) -> Vec<String> {
     let short = |name: &Certname| name.as_str().split('.').next().unwrap().to_owned();
     let run = |run: &PassNode| {
         let waits: Vec<String> = run.waits_for.iter().map(short).collect();
-        let mut text = short(&run.node);
-        if !waits.is_empty() {
-            text += &format!("<{}", waits.join(","));
-        }
-        for EarlierRun { node, pass } in &run.after {
-            text += &format!("^{}:{pass}", short(node));
-        }
-        if !run.products.is_empty() {
-            text += &format!(">{}", run.products.join(","));
-        }
-        if !run.left_out.is_empty() {
-            let references = run.left_out.iter().map(|it| it.reference.as_str());
-            text += &format!("-{}", references.collect::<Vec<_>>().join(","));
-        }
-        text
+        let references: Vec<&str> = run.left_out.iter().map(|it| &*it.reference).collect();
+        let list = |sign: &str, names: String| match names.is_empty() {
+            true => String::new(),
+            false => format!("{sign}{names}"),
+        };
+        let after = run.after.iter();
+        let after = after.map(|EarlierRun { node, pass }| format!("^{}:{pass}", short(node)));
+        [
+            short(&run.node),
+            list("<", waits.join(",")),
+            after.collect(),
+            list(">", run.products.join(",")),
+            list("-", references.join(",")),
+        ]
+        .concat()
     };
     let passes = passes.passes.iter();
     passes

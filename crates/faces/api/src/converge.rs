@@ -2,18 +2,18 @@
 //!
 //! Invariant: it needs the same rights as `command/deploy`, and its nodes are those that the scope names now.
 
-use ::plans::PlanLaunch;
-use api_types::{ConvergeCommand, ConvergenceLimits, DeployCommand, ScopeKind};
+use api_types::{ConvergeCommand, ConvergenceLimits};
 use axum::extract::State;
 use convergence::{CONVERGENCE_PLAN, ConvergenceLaunch, ConvergenceOptions};
 use jobs::{JobWork, PuppetWork};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
 use crate::caller::ApiCaller;
 use crate::plans::run::{PlanStartedReply, start_launch, started_reply};
+use crate::puppet_plans::{PuppetPlan, without_scope};
 use crate::puppet_runs::{self, RequestedCode, choose_code};
 use crate::refusals::scope_refusal;
 
@@ -33,59 +33,32 @@ pub(crate) async fn run(
     let JobWork::Puppet(PuppetWork { code, .. }) = spec.work else {
         unreachable!("the command is a run of Puppet");
     };
-    let params = shown_params(&deploy, nodes.len(), &limits);
+    let shown = shown_params(nodes.len(), &limits);
     let launch = ConvergenceLaunch {
         nodes,
-        command: DeployCommand {
-            scope: None,
-            ..deploy.clone()
-        },
+        command: without_scope(&deploy),
         code,
         options: ConvergenceOptions::from(&limits),
     };
-    let launch = PlanLaunch {
-        plan: CONVERGENCE_PLAN.to_owned(),
-        environment: deploy.environment,
-        params,
-        description: deploy.description,
-        userdata: deploy.userdata,
-        // What the code of a running plan job names is kept.
-        code: Some(launch.code.mode().to_owned()),
-        code_id: launch.code.code_id().map(|code_id| code_id.to_string()),
-        built_in: Some(launch.to_stored()),
-        owner: caller.0.login.clone(),
-        owner_id: caller.0.user_id.clone(),
-        ..PlanLaunch::default()
+    let plan = PuppetPlan {
+        name: CONVERGENCE_PLAN,
+        deploy: &deploy,
+        code: &launch.code,
+        stored: launch.to_stored(),
+        shown,
     };
+    let launch = plan.into_launch(&caller);
     let number = start_launch(&api, &launch, hold).await?;
     Ok(started_reply(&base, number))
 }
 
-/// The parameters that are shown with the plan job. A list of nodes may be very long.
-fn shown_params(
-    deploy: &DeployCommand,
-    nodes: usize,
-    limits: &ConvergenceLimits,
-) -> Map<String, Value> {
-    let scope = deploy
-        .scope
-        .clone()
-        .and_then(|scope| scope.into_kind().ok());
-    let scope = match scope {
-        Some(ScopeKind::Nodes(_)) | None => Value::Null,
-        Some(_) => json!(deploy.scope),
-    };
+fn shown_params(nodes: usize, limits: &ConvergenceLimits) -> Vec<(&'static str, Value)> {
     let options = ConvergenceOptions::from(limits);
-    let shown = [
+    vec![
         ("nodes", json!(nodes)),
-        ("scope", scope),
         ("max_waves", json!(options.max_waves)),
         ("min_gap", json!(options.min_gap.as_secs())),
         ("max_delay", json!(options.max_delay.as_secs())),
         ("strict", json!(options.strict)),
-    ];
-    let shown = shown.into_iter().filter(|(_, value)| !value.is_null());
-    shown
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+    ]
 }

@@ -43,6 +43,7 @@ mod nodes;
 mod owners;
 mod ping;
 mod plans;
+mod puppet_plans;
 mod puppet_runs;
 mod query;
 mod rbac;

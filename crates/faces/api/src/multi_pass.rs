@@ -2,14 +2,13 @@
 //!
 //! Invariant: it needs the same rights as `command/deploy`, and its nodes and passes are those of the scope now.
 
-use ::plans::PlanLaunch;
 use api_types::multi_pass::MULTI_PASS_PLAN;
-use api_types::{DeployCommand, MultiPassCommand, ScopeKind};
+use api_types::{DeployCommand, MultiPassCommand};
 use axum::extract::State;
 use convergence::passes::MultiPassLaunch;
 use environments::EnvironmentName;
 use jobs::{JobSpec, JobWork, PlannedPasses, PuppetWork};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
@@ -18,6 +17,7 @@ use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
 use crate::job_specs::{invalid_environment_name, run_job_error};
 use crate::plans::run::{PlanStartedReply, start_launch, started_reply};
+use crate::puppet_plans::{PuppetPlan, without_scope};
 use crate::puppet_runs::{self, RequestedCode, choose_code};
 
 pub(crate) async fn run(
@@ -36,29 +36,20 @@ pub(crate) async fn run(
     let JobWork::Puppet(PuppetWork { code, .. }) = spec.work else {
         unreachable!("the command is a run of Puppet");
     };
-    let params = shown_params(&deploy, &planned);
+    let shown = shown_params(&planned);
     let launch = MultiPassLaunch {
         passes: planned.passes.passes,
-        command: DeployCommand {
-            scope: None,
-            ..deploy.clone()
-        },
+        command: without_scope(&deploy),
         code,
     };
-    let launch = PlanLaunch {
-        plan: MULTI_PASS_PLAN.to_owned(),
-        environment: deploy.environment,
-        params,
-        description: deploy.description,
-        userdata: deploy.userdata,
-        // What the code of a running plan job names is kept.
-        code: Some(launch.code.mode().to_owned()),
-        code_id: launch.code.code_id().map(|code_id| code_id.to_string()),
-        built_in: Some(launch.to_stored()),
-        owner: caller.0.login.clone(),
-        owner_id: caller.0.user_id.clone(),
-        ..PlanLaunch::default()
+    let plan = PuppetPlan {
+        name: MULTI_PASS_PLAN,
+        deploy: &deploy,
+        code: &launch.code,
+        stored: launch.to_stored(),
+        shown,
     };
+    let launch = plan.into_launch(&caller);
     let number = start_launch(&api, &launch, hold).await?;
     Ok(started_reply(&base, number))
 }
@@ -81,26 +72,12 @@ async fn plan_passes(
     planning.await.map_err(run_job_error)
 }
 
-/// The parameters that are shown with the plan job. A list of nodes may be very long.
-fn shown_params(deploy: &DeployCommand, planned: &PlannedPasses) -> Map<String, Value> {
+fn shown_params(planned: &PlannedPasses) -> Vec<(&'static str, Value)> {
     let passes = &planned.passes.passes;
-    let last_runs = passes.iter().flat_map(|pass| &pass.nodes);
-    let nodes = last_runs.filter(|run| run.left_out.is_empty()).count();
-    let scope = deploy
-        .scope
-        .clone()
-        .and_then(|scope| scope.into_kind().ok());
-    let scope = match scope {
-        Some(ScopeKind::Nodes(_)) | None => Value::Null,
-        Some(_) => json!(deploy.scope),
-    };
-    let shown = [
-        ("nodes", json!(nodes)),
+    let runs = passes.iter().flat_map(|pass| &pass.nodes);
+    let last_runs = runs.filter(|run| run.left_out.is_empty());
+    vec![
+        ("nodes", json!(last_runs.count())),
         ("passes", json!(passes.len())),
-        ("scope", scope),
-    ];
-    let shown = shown.into_iter().filter(|(_, value)| !value.is_null());
-    shown
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+    ]
 }

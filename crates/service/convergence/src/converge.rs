@@ -9,16 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jobs::{JobSpec, KIND_MAX_FAILURES, KIND_STOPPED, NodeScope};
-use plans::{
-    LocalEffect, PlanBranch, PlanEventMessage, PlanFault, StepOutcome, StepRequest, StepWork,
-};
-use serde_json::{Map, Value, json};
+use jobs::{JobSpec, NodeScope};
+use plans::{LocalEffect, PlanBranch, PlanFault, StepOutcome, StepWork};
+use serde_json::{Value, json};
 
 use crate::descriptions::{describe_next, summarize_runs};
-use crate::node_run::NodeRun;
 use crate::options::ConvergenceOptions;
 use crate::outcome::{ConvergenceOutcome, count_nodes};
+use crate::plan_steps::{PuppetSteps, named_nodes};
 use crate::progress::{ConvergenceProgress, EndedWave};
 
 /// Knows whether catalogs of this server were compiled from data of other nodes that have changed since.
@@ -62,7 +60,11 @@ pub fn converge(
     request: &ConvergenceRequest<'_>,
     take_results: &mut dyn FnMut(&[Value]),
 ) -> Result<ConvergenceOutcome, PlanFault> {
-    let waves = ConvergenceWaves { branch, request };
+    let steps = PuppetSteps {
+        branch,
+        site: request.site,
+    };
+    let waves = ConvergenceWaves { steps, request };
     let mut progress = ConvergenceProgress::new(request.options);
     let (mut number, mut job) = (1, request.job.clone());
     loop {
@@ -88,7 +90,7 @@ pub fn converge(
 
 /// The steps of the waves.
 struct ConvergenceWaves<'a> {
-    branch: &'a PlanBranch<'a>,
+    steps: PuppetSteps<'a>,
     request: &'a ConvergenceRequest<'a>,
 }
 
@@ -101,20 +103,13 @@ impl ConvergenceWaves<'_> {
         progress: &ConvergenceProgress,
         take_results: &mut dyn FnMut(&[Value]),
     ) -> Result<EndedWave, PlanFault> {
-        let nodes = match &job.scope {
-            NodeScope::Nodes(nodes) => json!(nodes),
-            _ => Value::Null,
-        };
+        let nodes = named_nodes(&job);
         let arguments = json!({"wave": number, "on": nodes, "do": self.request.shown});
-        let outcome = self.step("puppet", arguments, StepWork::Run(Box::new(job)))?;
-        let Some(results) = outcome.value["results"].as_array() else {
-            // The engine refused the job.
-            return Err(PlanFault::Failed((*outcome.value).clone()));
-        };
-        take_results(results);
-        let is_halted = outcome.value["state"] == "stopped" || results.iter().any(is_halt);
-        let runs: Vec<NodeRun> = results.iter().filter_map(NodeRun::from_result).collect();
-        drop(outcome);
+        let ended = self.steps.run_job(arguments, job)?;
+        take_results(ended.results());
+        let is_halted = ended.is_halted();
+        let runs = ended.runs();
+        drop(ended);
         let names = runs.iter().map(|run| run.certname.as_str());
         let nodes: BTreeSet<&str> = progress.nodes().chain(names).collect();
         let imports = self.compare_imports(number, nodes)?;
@@ -138,7 +133,7 @@ impl ConvergenceWaves<'_> {
             imported_data,
             nodes,
         }));
-        let outcome = self.step("imported_data", arguments, work)?;
+        let outcome = self.steps.step("imported_data", arguments, work)?;
         let names = |key: &str| {
             let names = outcome.value[key].as_array().into_iter().flatten();
             let names = names.filter_map(|name| name.as_str().map(str::to_owned));
@@ -164,35 +159,12 @@ impl ConvergenceWaves<'_> {
             return Ok(());
         }
         let arguments = json!({"ms": pause.as_millis().to_string()});
-        self.step("sleep", arguments, StepWork::Sleep(pause))
-            .map(drop)
+        let work = StepWork::Sleep(pause);
+        self.steps.step("sleep", arguments, work).map(drop)
     }
 
-    /// Adds a message to the events of the plan job. The text distinguishes no steps, so that another version of the
-    /// server may have other words.
     fn tell(&self, kind: &str, number: u32, text: &str) -> Result<(), PlanFault> {
-        let message = PlanEventMessage {
-            kind: kind.to_owned(),
-            details: Map::from_iter([("message".to_owned(), Value::from(text))]),
-            message: text.to_owned(),
-        };
-        let arguments = json!({"wave": number, "kind": kind});
-        self.step("event", arguments, StepWork::RecordEvent(message))
-            .map(drop)
-    }
-
-    fn step(
-        &self,
-        kind: &'static str,
-        arguments: Value,
-        work: StepWork,
-    ) -> Result<StepOutcome, PlanFault> {
-        self.branch.step(StepRequest {
-            kind: kind.into(),
-            site: self.request.site.to_owned(),
-            arguments,
-            work,
-        })
+        self.steps.tell(("wave", number), kind, text)
     }
 }
 
@@ -215,12 +187,6 @@ impl LocalEffect for ImportsComparison {
         } = self.imported_data.compare(&self.nodes).await;
         StepOutcome::ok(json!({"changed": changed, "unknown": unknown, "failure": failure}))
     }
-}
-
-/// True for the result of a node that was not started because its job was stopped or has too many failures.
-fn is_halt(result: &Value) -> bool {
-    let kind = result["value"]["_error"]["kind"].as_str();
-    kind.is_some_and(|kind| [KIND_STOPPED, KIND_MAX_FAILURES].contains(&kind))
 }
 
 fn parse_names(nodes: &[String]) -> Vec<pcp::Certname> {

@@ -17,6 +17,7 @@ mod node_state;
 mod options;
 mod outcome;
 pub mod passes;
+mod plan_steps;
 mod progress;
 #[cfg(test)]
 mod tests;

@@ -3,13 +3,12 @@
 //!
 //! Invariant: the server repeats the runs, as a plan job; it does so whether it is watched or not.
 
-use api_types::{ConvergeCommand, ConvergenceLimits, DeployCommand, PlanName};
+use api_types::{ConvergeCommand, ConvergenceLimits, DeployCommand};
 
+use super::puppet_plan::{PuppetPlanCommand, start_puppet_plan};
 use super::run::PuppetRunWatch;
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::plan;
-use crate::terminal::{escape_control, style_heading};
-use crate::{EXIT_SUCCESS, OutputFormat, VerbResult};
 
 /// Options of repeated runs.
 #[derive(Debug, clap::Args)]
@@ -60,25 +59,10 @@ pub(super) async fn start(
     watch: PuppetRunWatch<'_>,
     client: &ApiClient,
 ) -> VerbResult {
-    let environment =
-        super::puppet::describe_environment(&deploy.environment, deploy.enforce_environment);
+    let plan = PuppetPlanCommand::new("converge", "Puppet runs until convergence", &deploy);
     let command = ConvergeCommand {
         deploy,
         limits: flags.limits(),
     };
-    let path = ["orchestrator", "v1", "command", "converge"];
-    let PlanName { name } = client.post(&path, &command).await?;
-    if watch.no_wait {
-        say!("{}", escape_control(&name));
-        return Ok(EXIT_SUCCESS);
-    }
-    if watch.format == OutputFormat::Human {
-        let number = style_heading(escape_control(&name));
-        let puppet_runs = style_heading("Puppet runs until convergence");
-        say!(
-            "Plan job {number}: {puppet_runs} on {}, environment {environment}\n",
-            watch.told
-        );
-    }
-    plan::follow::follow(client, &name, watch.format).await
+    start_puppet_plan(&plan, &command, watch, client).await
 }

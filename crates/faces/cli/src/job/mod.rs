@@ -5,6 +5,7 @@ pub(crate) mod list;
 mod multi_pass;
 mod plan;
 pub(crate) mod puppet;
+mod puppet_plan;
 pub(crate) mod requests;
 pub(crate) mod run;
 mod show;

@@ -10,17 +10,17 @@ mod progress;
 #[cfg(test)]
 mod tests;
 
-use jobs::{JobSpec, JobWork, KIND_MAX_FAILURES, KIND_STOPPED, NodeScope, PuppetWork, RunPass};
-use plans::{PlanBranch, PlanEventMessage, PlanFault, StepOutcome, StepRequest, StepWork};
-use serde_json::{Map, Value, json};
+use jobs::{JobSpec, JobWork, NodeScope, PuppetWork, RunPass};
+use plans::{PlanBranch, PlanFault};
+use serde_json::json;
 
 pub use self::built_in::{BuiltInPasses, InvalidMultiPass, MultiPassLaunch};
 pub use self::outcome::{MultiPassOutcome, MultiPassState, UnsuccessfulNode};
 pub use self::progress::{NextPass, PassProgress};
 use crate::defaults::PARTIAL_RUNS_NAMED;
 use crate::descriptions::summarize_runs;
-use crate::node_run::NodeRun;
 use crate::outcome::count_nodes;
+use crate::plan_steps::{PuppetSteps, named_nodes};
 
 /// Runs Puppet on the nodes of the passes. `job` has what all passes share; its nodes do not count.
 ///
@@ -32,12 +32,13 @@ pub fn run_passes(
     passes: Vec<RunPass>,
     site: &str,
 ) -> Result<MultiPassOutcome, PlanFault> {
-    let steps = PassSteps { branch, site };
+    let steps = PuppetSteps { branch, site };
     let count = passes.len();
     let mut progress = PassProgress::new(passes);
     while let Some(next) = progress.next_pass() {
         let NextPass { number, pass } = next;
-        steps.tell("pass_started", number, &describe_pass(number, count, &pass))?;
+        let started = describe_pass(number, count, &pass);
+        steps.tell(("pass", number), "pass_started", &started)?;
         let work = PuppetWork {
             pass: Some(pass.clone()),
             ..work.clone()
@@ -49,74 +50,17 @@ pub fn run_passes(
             nodes: None,
             ..job.clone()
         };
-        let (runs, is_halted) = steps.run(number, job)?;
+        let arguments = json!({"pass": number, "on": named_nodes(&job)});
+        let ended = steps.run_job(arguments, job)?;
+        let runs = ended.runs();
         let text = format!("pass {number}: {}", summarize_runs(&runs));
-        progress.record_pass(runs, is_halted);
-        steps.tell("pass_ended", number, &text)?;
+        progress.record_pass(runs, ended.is_halted());
+        steps.tell(("pass", number), "pass_ended", &text)?;
     }
     let outcome = progress.into_outcome();
-    steps.tell("passes_ended", outcome.passes, &outcome.describe())?;
+    let passes = ("pass", outcome.passes);
+    steps.tell(passes, "passes_ended", &outcome.describe())?;
     Ok(outcome)
-}
-
-/// The steps of the passes.
-struct PassSteps<'a> {
-    branch: &'a PlanBranch<'a>,
-    site: &'a str,
-}
-
-// === impl PassSteps ===
-
-impl PassSteps<'_> {
-    /// Runs Puppet and waits for all nodes. Returns also whether no further pass may start.
-    fn run(&self, number: u32, job: JobSpec) -> Result<(Vec<NodeRun>, bool), PlanFault> {
-        let nodes = match &job.scope {
-            NodeScope::Nodes(nodes) => json!(nodes),
-            _ => Value::Null,
-        };
-        let arguments = json!({"pass": number, "on": nodes});
-        let outcome = self.step("puppet", arguments, StepWork::Run(Box::new(job)))?;
-        let Some(results) = outcome.value["results"].as_array() else {
-            // The engine refused the job.
-            return Err(PlanFault::Failed((*outcome.value).clone()));
-        };
-        let is_halted = outcome.value["state"] == "stopped" || results.iter().any(is_halt);
-        let runs = results.iter().filter_map(NodeRun::from_result);
-        Ok((runs.collect(), is_halted))
-    }
-
-    /// Adds a message to the events of the plan job. The text distinguishes no steps, so that another version of the
-    /// server may have other words.
-    fn tell(&self, kind: &str, number: u32, text: &str) -> Result<(), PlanFault> {
-        let message = PlanEventMessage {
-            kind: kind.to_owned(),
-            details: Map::from_iter([("message".to_owned(), Value::from(text))]),
-            message: text.to_owned(),
-        };
-        let arguments = json!({"pass": number, "kind": kind});
-        self.step("event", arguments, StepWork::RecordEvent(message))
-            .map(drop)
-    }
-
-    fn step(
-        &self,
-        kind: &'static str,
-        arguments: Value,
-        work: StepWork,
-    ) -> Result<StepOutcome, PlanFault> {
-        self.branch.step(StepRequest {
-            kind: kind.into(),
-            site: self.site.to_owned(),
-            arguments,
-            work,
-        })
-    }
-}
-
-/// True for the result of a node that was not started because its job was stopped or has too many failures.
-fn is_halt(result: &Value) -> bool {
-    let kind = result["value"]["_error"]["kind"].as_str();
-    kind.is_some_and(|kind| [KIND_STOPPED, KIND_MAX_FAILURES].contains(&kind))
 }
 
 /// The start of a pass in a line, with the nodes that run again.

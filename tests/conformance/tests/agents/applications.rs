@@ -1,6 +1,7 @@
 //! An application over four real agents: databases first, then the web nodes with the databases' values.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use conformance::cli::Said;
 use testkit::peers::puppet_agent::PUPPET;
@@ -95,14 +96,18 @@ impl LampSite {
         self.0.tutti(arguments).await
     }
 
-    /// Runs all instances; the states of the nodes in the order of [`NODES`], and the status of their runs.
+    /// Runs all instances; the states of the nodes in the order of [`NODES`], and the status of their runs. Prints what
+    /// the command took beside the runs of Puppet.
     async fn run(&self, code: i32) -> (Vec<String>, Vec<String>) {
+        let began = Instant::now();
         let ran = self.tutti(&["app", "run", "Lamp", "--yes"]).await;
+        let took = began.elapsed();
         ran.expect(code, &[]);
         let number = ran.text.split_once("Job ").unwrap().1;
         let number = number.split_once(':').unwrap().0.parse().unwrap();
         let mut nodes = self.0.client.nodes(number).await.unwrap();
         nodes.sort_by_key(|node| node["name"].to_string());
+        print_overhead(took, &nodes);
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let states = nodes.iter().map(|node| text(&node["state"]));
         let statuses = nodes.iter().map(|node| text(&node["result"]["status"]));
@@ -112,6 +117,21 @@ impl LampSite {
     fn path(&self, name: &str) -> PathBuf {
         self.0.site.target().join(name)
     }
+}
+
+/// Prints the time beside the run of the database and the longest of the others. The nodes are in the order of
+/// [`NODES`].
+fn print_overhead(took: Duration, nodes: &[serde_json::Value]) {
+    let seconds = |node: &serde_json::Value| node["duration"].as_f64().unwrap_or_default();
+    let webs = nodes[1..].iter().map(seconds).fold(0.0, f64::max);
+    let runs = seconds(&nodes[0]) + webs;
+    let figure = serde_json::json!({
+        "bench": "application_run_overhead",
+        "nodes": nodes.len(),
+        "puppet_runs_s": runs,
+        "overhead_s": took.as_secs_f64() - runs,
+    });
+    eprintln!("{figure}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

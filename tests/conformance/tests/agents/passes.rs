@@ -36,7 +36,7 @@ application pair() {
 const DB: &str = r#"
 define db() {
   exec { "set up ${title}":
-    command => "/bin/sh -c 'touch TARGET/begun; while test -e TARGET/hold; do sleep 0.05; done; test ! -e TARGET/broken-${title}'",
+    command => "/bin/sh -c 'touch TARGET/begun-${title}; while test -e TARGET/hold; do sleep 0.05; done; test ! -e TARGET/broken-${title}'",
     onlyif  => "/bin/sh -c 'test -e TARGET/hold || test -e TARGET/broken-${title}'",
   }
   -> file { "TARGET/${title}.db": content => "${title}\n" }
@@ -170,8 +170,11 @@ async fn passes_go_on_after_the_server_was_killed_in_the_first_one() {
     write(&pair.path("hold"), "");
     let run = ["app", "run", "Pair", "--multi-pass", "--yes", "--no-wait"];
     pair.tutti(&run).await.expect(0, &["1"]);
-    while !pair.path("begun").exists() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    // both have their catalogs, which they need the server for
+    for begun in ["begun-a", "begun-b"] {
+        while !pair.path(begun).exists() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
     pair.0.site.kill_and_restart().await;
     std::fs::remove_file(pair.path("hold")).unwrap();

@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::Result;
 use cargo_metadata::MetadataCommand;
 
+use crate::compiler::Compiler;
 use crate::{packages, run};
 
 mod catalogs;
@@ -46,9 +47,15 @@ const ON_DEMAND: [&str; 3] = ["fairness", "lists-postgres", "release-traffic"];
 /// Default number of agents in the figure of the broker alone.
 const AGENTS: u32 = 10_000;
 
-/// The figure of a Puppet run on demand compared with a bare `puppet agent`, with a real
-/// puppetserver.
+/// The figures of a Puppet run on demand compared with a bare `puppet agent`, with a real puppetserver, and of the runs
+/// of an application on real agents.
 const PUPPET_RUN: &str = "puppet-run";
+
+/// The tests that print the figures: one run compared with a bare one, and the runs of an application on four nodes.
+const PUPPET_RUNS: [&[&str]; 2] = [
+    &["puppet", "--", "overhead"],
+    &["agents", "--", "web_nodes_run_after", "--nocapture"],
+];
 
 /// Number of nodes of an embedded inventory, and the size of their facts.
 const INVENTORIES: [[&str; 2]; 3] = [["10000", "small"], ["25000", "small"], ["10000", "large"]];
@@ -115,10 +122,10 @@ impl Options {
 }
 
 /// Builds the programs and measures the requested figures.
-pub(crate) fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options, compiler: Compiler) -> Result<()> {
     let is_wanted =
         |name: &str| options.names.is_empty() || options.names.iter().any(|it| it == name);
-    let programs = Programs::build(options.smallest)?;
+    let programs = Programs::build(options.smallest, compiler)?;
     measure_whole(&programs, options, &is_wanted)?;
     if is_wanted("broker") {
         let connections = options.agents.unwrap_or(AGENTS).to_string();
@@ -204,15 +211,11 @@ fn measure_whole(
 
 fn measure_puppet_runs() -> Result<()> {
     packages::ensure(packages::FOR_FULL_TESTS)?;
-    let program = [
-        "--package",
-        "conformance",
-        "--test",
-        "puppet",
-        "--",
-        "overhead",
-    ];
-    run::visible(run::cargo(&["test", "--release", "--locked"]).args(program))
+    for test in PUPPET_RUNS {
+        let mut measure = run::cargo(&["test", "--release", "--locked", "--package"]);
+        run::visible(measure.args(["conformance", "--test"]).args(test))?;
+    }
+    Ok(())
 }
 
 /// Builds the agent as packages ship it: most of its memory is its own code.
@@ -238,7 +241,7 @@ fn target_directory() -> Result<PathBuf> {
 // === impl Programs ===
 
 impl Programs {
-    fn build(is_smallest: bool) -> Result<Self> {
+    fn build(is_smallest: bool, compiler: Compiler) -> Result<Self> {
         let mut build = run::cargo(&["build", "--locked", "--bins", "--examples"]);
         if is_smallest {
             // The same options as in the build of the tests, so that nothing is built twice.
@@ -247,7 +250,7 @@ impl Programs {
             build.arg("--release");
             build.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
         }
-        run::visible(&mut build)?;
+        run::visible(compiler.set(&mut build))?;
         let profile = if is_smallest { "debug" } else { "release" };
         Ok(Self {
             directory: target_directory()?.join(profile),

@@ -11,6 +11,7 @@
 
 mod apt;
 mod bench;
+mod compiler;
 mod deny;
 mod functions;
 mod layers;
@@ -27,6 +28,8 @@ mod words;
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use self::compiler::Compiler;
 
 /// Tutti's checks and measurements.
 #[derive(Debug, Parser)]
@@ -57,7 +60,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Command::parse() {
         Command::Test(options) => suite::run(&options),
-        Command::Bench(options) => bench::run(&options),
+        Command::Bench(options) => bench::run(&options, Compiler::Rustc),
         Command::Soak(options) => soak::run(&options),
         Command::Oracles => suite::oracles(),
         Command::Layers => layers::run(),

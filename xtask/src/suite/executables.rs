@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 use cargo_metadata::Message;
 
-use super::compiler::Compiler;
+use crate::compiler::Compiler;
 use crate::run;
 
 /// A program that contains tests.

@@ -1,6 +1,5 @@
 //! `cargo xtask test`: the whole suite. Main function: [`run`].
 
-mod compiler;
 mod executables;
 mod steps;
 mod tests_run;
@@ -9,8 +8,8 @@ use std::thread;
 
 use anyhow::Result;
 
-use self::compiler::Compiler;
 use self::steps::Steps;
+use crate::compiler::Compiler;
 use crate::{bench, deny, layers, packages, puppet_modules, puppet8, puppetserver8, run, words};
 
 /// Packages whose tests need the real peers.
@@ -72,7 +71,7 @@ fn all(options: &Options, steps: &mut Steps) -> Result<()> {
         run::visible(compiler.set(&mut tests))
     })?;
     steps.run("benchmarks at their smallest", || {
-        bench::run(&bench::Options::smallest(options.full))
+        bench::run(&bench::Options::smallest(options.full), compiler)
     })
 }
 

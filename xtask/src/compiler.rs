@@ -1,12 +1,12 @@
 //! The compiler of the workspace's crates: [`Compiler`].
 //!
-//! Invariant: all steps of the suite use the same one, because Cargo builds every crate anew for another.
+//! Invariant: all steps of the test command use the same one, because Cargo builds every crate anew for another.
 
 use std::process::Command;
 
 /// What compiles the workspace's crates. Dependencies are always compiled by rustc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compiler {
+pub(crate) enum Compiler {
     Rustc,
     /// rustc with Clippy's lints, of which each is an error. `cargo clippy` would compile all crates a second time, and
     /// keep nothing that can be run: 8 minutes of CI.
@@ -17,7 +17,7 @@ pub(super) enum Compiler {
 
 impl Compiler {
     /// The name of the step that builds everything.
-    pub(super) fn step(self) -> &'static str {
+    pub(crate) fn step(self) -> &'static str {
         match self {
             Self::Rustc => "build",
             Self::Clippy => "build and clippy",
@@ -25,7 +25,7 @@ impl Compiler {
     }
 
     /// Lets a cargo command use this compiler.
-    pub(super) fn set(self, cargo: &mut Command) -> &mut Command {
+    pub(crate) fn set(self, cargo: &mut Command) -> &mut Command {
         match self {
             Self::Rustc => cargo,
             // as `cargo clippy -- -D warnings` does

@@ -164,3 +164,6 @@ pub const FILE_READ_WAIT: Duration = Duration::from_secs(30);
 
 /// Largest `fileserver.conf` in bytes: 500 mounts.
 pub const FILESERVER_CONF_BYTES: u64 = 64 * 1024;
+
+/// Components in a line of the log that are left for a later run; all are counted. References of 50 bytes are 1 KB.
+pub const LEFT_OUT_NAMED: usize = 20;

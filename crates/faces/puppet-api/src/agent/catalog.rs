@@ -14,7 +14,7 @@ use error_causes::chain;
 
 use super::catalog_form::CatalogForm;
 use super::server_state::{AgentServerState, identify};
-use crate::defaults::CATALOG_BODY_BYTES;
+use crate::defaults::{CATALOG_BODY_BYTES, LEFT_OUT_NAMED};
 use crate::failure::PuppetApiFailure;
 use crate::front::{OutgoingBody, OutgoingHead, PuppetserverFront};
 use crate::node_code::RunCode;
@@ -156,8 +156,14 @@ async fn respond(
             "catalog compiled"
         );
         if !catalog.left_out.is_empty() {
-            let components = catalog.left_out.join(", ");
-            tracing::warn!(certname, components, "components are left for a later run");
+            let named = catalog.left_out.iter().take(LEFT_OUT_NAMED);
+            let named: Vec<&str> = named.map(String::as_str).collect();
+            tracing::warn!(
+                certname,
+                components = named.join(", "),
+                count = catalog.left_out.len(),
+                "components are left for a later run"
+            );
         }
     }
     let described = [

@@ -15,7 +15,7 @@ pub(crate) struct PuppetPlan<'a> {
     pub(crate) name: &'static str,
     pub(crate) deploy: &'a DeployCommand,
     pub(crate) code: &'a CatalogCode,
-    /// What the plan needs to go on in another process.
+    /// The launch as the program of the plan reads it, also after a restart of the server.
     pub(crate) stored: Value,
     /// Parameters that are shown with the plan job, beside the scope.
     pub(crate) shown: Vec<(&'static str, Value)>,

@@ -34,8 +34,8 @@ enum ImportCheck {
 
 impl AgentCatalogs {
     /// Compares the collectors of exported resources, the queries and the capabilities of other nodes in the last catalogs
-    /// of these nodes with the results that they have now. After some failures in a row the data of the rest are not compared: their source does not
-    /// answer.
+    /// of these nodes with the results that they have now. After some failures in a row the data of the rest are not
+    /// compared: their source does not answer.
     pub async fn compare_imports(&self, certnames: Vec<Certname>) -> ImportChanges {
         let mut changes = ImportChanges::default();
         let mut waiting = certnames.into_iter();

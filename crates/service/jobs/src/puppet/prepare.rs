@@ -190,8 +190,8 @@ struct OrderedNodes {
 }
 
 /// Orders the nodes of a job by its pass, or else by the applications of its environment, if it has some. With a barrier
-/// they come level by level. Splayed jobs have an order of their own: a database that does not run must not take the regular runs of its web
-/// nodes away.
+/// they come level by level. Splayed jobs have an order of their own: a database that does not run must not take the
+/// regular runs of its web nodes away.
 async fn order_nodes(
     spec: &JobSpec,
     run: &PuppetWork,

@@ -38,7 +38,7 @@ pub(crate) async fn run(
     };
     let shown = shown_params(&planned);
     let launch = MultiPassLaunch {
-        passes: planned.passes.passes,
+        planned: planned.passes,
         command: without_scope(&deploy),
         code,
     };

@@ -62,8 +62,8 @@ mod withdrawals;
 pub use applications::{
     ApplicationComponent, ApplicationGraphError, ApplicationGraphs, ApplicationInstance,
     ApplicationSelector, DependencyCycle, EarlierRun, EnvironmentApplications,
-    InvalidApplicationSelector, InvalidPasses, NoApplications, NodeOrder, NodeProduct, PassNode,
-    PlannedNodes, PlannedPasses, RunPass, RunPasses, WaitingComponent,
+    InvalidApplicationSelector, InvalidPasses, NoApplications, NodeOrder, NodeProduct, PassLease,
+    PassNode, PlannedNodes, PlannedPasses, RunPass, RunPasses, WaitingComponent,
 };
 pub use blocking_requests::NodeRequestError;
 pub use boot_clock::BootClock;

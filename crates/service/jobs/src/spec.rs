@@ -15,7 +15,7 @@ use pxp::task::TaskName;
 use serde_json::{Map, Value};
 use store::{PlanJournalWrite, SlotKey};
 
-use crate::applications::RunPass;
+use crate::applications::{PassLease, RunPass};
 use crate::kind::JobKind;
 use crate::native::NativeAction;
 use crate::node_params::NodeParamsSource;
@@ -159,6 +159,8 @@ pub struct PuppetWork {
     pub has_quarantine: bool,
     /// The pass that the runs are; `None`: their nodes run once, in the order of the environment's applications.
     pub pass: Option<RunPass>,
+    /// The lease that the job shares with those of other passes; `None`: it has one of its own.
+    pub pass_lease: Option<PassLease>,
     /// Requests of the runs to be repeated come with the results of agents that can do so, and the nodes do not repeat
     /// the runs themselves.
     pub reports_reruns: bool,

@@ -43,7 +43,9 @@ pub fn check_passes(deploy: &DeployCommand) -> Result<(), &'static str> {
         return Err("an empty environment: its applications order the nodes; name one");
     }
     if deploy.quarantine {
-        return Err("quarantine: a node that has to run again would be kept from it; leave it out");
+        return Err(
+            "quarantine: a node that is skipped because of an earlier pass would be free; leave it out",
+        );
     }
     if deploy.splay.is_some() {
         return Err("splay: each pass would take all of that time; leave it out");

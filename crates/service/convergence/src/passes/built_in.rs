@@ -5,7 +5,7 @@
 
 use api_types::DeployCommand;
 use api_types::multi_pass::{MULTI_PASS_PLAN, PASSES_FAILED};
-use jobs::{CatalogCode, JobLimits, JobSpec, JobWork, NodeScope, PuppetWork, RunPass};
+use jobs::{CatalogCode, JobLimits, JobSpec, JobWork, NodeScope, PuppetWork, RunPasses};
 use plans::{BranchResult, PlanBranch, PlanFault, PlanProgram};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,7 +15,8 @@ use super::{MultiPassState, run_passes};
 /// Passes, as they are stored with their plan job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MultiPassLaunch {
-    pub passes: Vec<RunPass>,
+    #[serde(flatten)]
+    pub planned: RunPasses,
     /// The command; its scope does not count any more.
     pub command: DeployCommand,
     /// The code of all catalogs.
@@ -32,7 +33,7 @@ pub struct InvalidMultiPass(String);
 pub struct BuiltInPasses {
     job: JobSpec,
     work: PuppetWork,
-    passes: Vec<RunPass>,
+    planned: RunPasses,
 }
 
 // === impl MultiPassLaunch ===
@@ -52,7 +53,7 @@ impl BuiltInPasses {
         let launch = MultiPassLaunch::deserialize(stored);
         let launch = launch.map_err(|error| InvalidMultiPass(error.to_string()))?;
         let MultiPassLaunch {
-            passes,
+            planned,
             command,
             code,
         } = launch;
@@ -72,15 +73,15 @@ impl BuiltInPasses {
                 ..JobSpec::new(shared, NodeScope::Nodes(Vec::new()))
             },
             work,
-            passes,
+            planned,
         })
     }
 }
 
 impl PlanProgram for BuiltInPasses {
     fn run(&self, branch: &mut PlanBranch<'_>) -> BranchResult {
-        let passes = self.passes.clone();
-        let outcome = run_passes(branch, (&self.job, &self.work), passes, MULTI_PASS_PLAN)?;
+        let planned = self.planned.clone();
+        let outcome = run_passes(branch, (&self.job, &self.work), planned, MULTI_PASS_PLAN)?;
         if outcome.state == MultiPassState::Succeeded {
             return Ok(json!(outcome));
         }

@@ -10,7 +10,7 @@ mod progress;
 #[cfg(test)]
 mod tests;
 
-use jobs::{JobSpec, JobWork, NodeScope, PuppetWork, RunPass};
+use jobs::{JobSpec, JobWork, NodeScope, PuppetWork, RunPass, RunPasses};
 use plans::{PlanBranch, PlanFault};
 use serde_json::json;
 
@@ -29,18 +29,23 @@ use crate::plan_steps::{PuppetSteps, named_nodes};
 pub fn run_passes(
     branch: &PlanBranch<'_>,
     (job, work): (&JobSpec, &PuppetWork),
-    passes: Vec<RunPass>,
+    planned: RunPasses,
     site: &str,
 ) -> Result<MultiPassOutcome, PlanFault> {
     let steps = PuppetSteps { branch, site };
-    let count = passes.len();
-    let mut progress = PassProgress::new(passes);
+    let count = planned.passes.len();
+    let mut progress = PassProgress::new(planned);
     while let Some(next) = progress.next_pass() {
-        let NextPass { number, pass } = next;
+        let NextPass {
+            number,
+            pass,
+            lease,
+        } = next;
         let started = describe_pass(number, count, &pass);
         steps.tell(("pass", number), "pass_started", &started)?;
         let work = PuppetWork {
             pass: Some(pass.clone()),
+            pass_lease: lease,
             ..work.clone()
         };
         let nodes = pass.nodes.iter().map(|run| run.node.clone()).collect();

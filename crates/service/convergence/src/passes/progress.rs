@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::IntoIter;
 
-use jobs::{KIND_DEPENDENCY, PassNode, RunPass};
+use jobs::{KIND_DEPENDENCY, PassLease, PassNode, RunPass, RunPasses};
 use pcp::Certname;
+use uuid::Uuid;
 
 use super::outcome::{MultiPassOutcome, MultiPassState, UnsuccessfulNode};
 use crate::node_run::{NodeRun, RunEnd};
@@ -16,6 +17,8 @@ use crate::node_run::{NodeRun, RunEnd};
 #[derive(Debug)]
 pub struct PassProgress {
     open: IntoIter<RunPass>,
+    /// The lease of all passes; `None`: each has one of its own.
+    lease: Option<Uuid>,
     /// Number of the last pass that was taken.
     number: u32,
     nodes: BTreeMap<String, NodeProgress>,
@@ -30,6 +33,8 @@ pub struct NextPass {
     pub number: u32,
     /// The runs that are left of the planned ones; at least one.
     pub pass: RunPass,
+    /// The lease that it shares with other passes.
+    pub lease: Option<PassLease>,
 }
 
 #[derive(Debug, Default)]
@@ -44,11 +49,13 @@ struct NodeProgress {
 
 impl PassProgress {
     /// Progress before the first pass.
-    pub fn new(passes: Vec<RunPass>) -> Self {
+    pub fn new(planned: RunPasses) -> Self {
+        let RunPasses { passes, lease } = planned;
         let runs = passes.iter().flat_map(|pass| &pass.nodes);
         let nodes = runs.map(|run| (run.node.to_string(), NodeProgress::default()));
         Self {
             nodes: nodes.collect(),
+            lease,
             number: 0,
             running: BTreeSet::new(),
             open: passes.into_iter(),
@@ -66,10 +73,23 @@ impl PassProgress {
                 self.running = names.collect();
                 return Some(NextPass {
                     number: self.number,
+                    lease: self.lease.map(|id| PassLease {
+                        id,
+                        later: self.later_nodes(),
+                    }),
                     pass,
                 });
             }
         }
+    }
+
+    /// The nodes that may run after the pass that was taken.
+    fn later_nodes(&self) -> Vec<Certname> {
+        let runs = self.open.as_slice().iter().flat_map(|pass| &pass.nodes);
+        let nodes: BTreeSet<&Certname> = runs.map(|run| &run.node).collect();
+        let nodes = nodes.into_iter();
+        let open = nodes.filter(|node| self.unsuccessful(node).is_none());
+        open.cloned().collect()
     }
 
     /// True if a planned run takes place. Records it otherwise.

@@ -1,6 +1,9 @@
 //! Passes beside the rules for nodes without success.
 
-use jobs::{EarlierRun, KIND_DEPENDENCY, PassNode, RunPass, WaitingComponent};
+use jobs::{
+    EarlierRun, KIND_DEPENDENCY, PassLease, PassNode, RunPass, RunPasses, WaitingComponent,
+};
+use uuid::Uuid;
 
 use super::{MultiPassOutcome, MultiPassState, PassProgress};
 use crate::node_run::{NodeRun, RunEnd};
@@ -25,8 +28,10 @@ fn run(node: &str, (waits_for, after): (&[&str], &[&str]), left_out: &[&str]) ->
     }
 }
 
+const LEASE: Uuid = Uuid::from_u128(1);
+
 /// Two nodes that wait for each other, one that waits for the second of them, and one that waits for none.
-fn crossed() -> Vec<RunPass> {
+fn crossed() -> RunPasses {
     let first = vec![
         run("other", (&[], &[]), &[]),
         run("x", (&[], &[]), &["Web[b]"]),
@@ -38,10 +43,10 @@ fn crossed() -> Vec<RunPass> {
         run("lb", (&[], &["y"]), &[]),
         run("tail", (&["lb"], &[]), &[]),
     ];
-    [first, second]
-        .map(|nodes| RunPass { nodes })
-        .into_iter()
-        .collect()
+    RunPasses {
+        passes: [first, second].map(|nodes| RunPass { nodes }).into(),
+        lease: Some(LEASE),
+    }
 }
 
 fn failed(node: &str) -> NodeRun {
@@ -62,6 +67,30 @@ fn end<'a>(outcome: &'a MultiPassOutcome, node: &str) -> (MultiPassState, u32, O
     let is_skipped = node.state == MultiPassState::Skipped;
     assert_eq!(node.kind.as_deref(), is_skipped.then_some(KIND_DEPENDENCY));
     (node.state, node.pass, node.failed.as_deref())
+}
+
+#[test]
+fn a_pass_holds_the_nodes_that_may_run_in_a_later_one() {
+    let later = |progress: &mut PassProgress| {
+        let PassLease { id, later } = progress.next_pass().unwrap().lease.unwrap();
+        assert_eq!(id, LEASE);
+        let later = later.iter().map(ToString::to_string);
+        later.collect::<Vec<String>>()
+    };
+    let mut progress = PassProgress::new(crossed());
+    assert_eq!(later(&mut progress), ["lb", "tail", "x", "y"]);
+    progress.record_pass(
+        vec![unchanged("other"), unchanged("x"), unchanged("y")],
+        false,
+    );
+    assert_eq!(later(&mut progress), [""; 0]);
+
+    let mut three = crossed();
+    three.passes.push(three.passes[1].clone());
+    let mut progress = PassProgress::new(three);
+    progress.next_pass();
+    progress.record_pass(vec![unchanged("other"), unchanged("x"), failed("y")], false);
+    assert_eq!(progress.next_pass(), None, "all others wait for y");
 }
 
 #[test]

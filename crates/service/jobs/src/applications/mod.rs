@@ -22,7 +22,9 @@ use pxp::action::CodeId;
 pub(crate) use self::deferred_components::DeferredComponents;
 pub(crate) use self::node_order::StoredNodeOrder;
 pub use self::node_order::{DependencyCycle, NodeOrder, NodeProduct};
-pub use self::passes::{EarlierRun, InvalidPasses, PassNode, RunPass, RunPasses, WaitingComponent};
+pub use self::passes::{
+    EarlierRun, InvalidPasses, PassLease, PassNode, RunPass, RunPasses, WaitingComponent,
+};
 pub(crate) use self::run_order::{BlockedRun, BlockingNodes, RunOrder};
 pub use self::selector::{ApplicationSelector, InvalidApplicationSelector};
 

@@ -58,6 +58,9 @@ pub(crate) struct StoredNodeOrder {
     /// The lease that keeps other runs from starting on these nodes; `None` in jobs of older servers.
     #[serde(default)]
     pub(crate) lease: Option<Uuid>,
+    /// Nodes that run in a later pass. They are held as well, and stay so for its job.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) later: Vec<Certname>,
     /// Nodes on which the run did not succeed stay held.
     #[serde(default)]
     pub(crate) has_quarantine: bool,

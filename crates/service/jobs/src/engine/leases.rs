@@ -15,7 +15,7 @@ use crate::events;
 use crate::keys::{JobKey, RunKey};
 use crate::kind::JobKind;
 use crate::leases::{LeaseHolding, LeaseServices, LeaseStep, RunEndKind, WantedLease};
-use crate::state::RunState;
+use crate::state::{JobState, RunState};
 use crate::verdict::RunVerdict;
 
 /// Runs of other jobs on nodes that a job holds, by that job.
@@ -70,13 +70,17 @@ impl JobEngine {
         let at_ms = self.deps.clock.now_ms();
         match step {
             LeaseStep::Taken(key, summary, holding) => {
-                self.leases.keep(key, *holding);
+                self.leases.keep(key, holding);
                 self.start_leased(key);
                 self.record_event_of(key, events::leases_taken(&summary, at_ms));
             }
             LeaseStep::Delayed(key, summary, holding) => {
                 self.leases.resume(key, holding);
                 self.record_event_of(key, events::leases_delayed(&summary, at_ms));
+            }
+            LeaseStep::PassedOn(key, holding) => {
+                self.leases.pass_on(key, holding);
+                self.start_parked(key);
             }
             LeaseStep::Released(key) => {
                 self.leases.forget(key);
@@ -103,11 +107,7 @@ impl JobEngine {
     /// Lets a run that has its turn wait if another job holds its node. `true`: it waits, or has ended.
     pub(super) fn park_for_lease(&mut self, run: RunKey, certname: &Certname) -> bool {
         let holder = self.leases.holder_of(certname);
-        let Some(holder) = holder.filter(|holder| *holder != run.job) else {
-            return false;
-        };
-        let number = |key: JobKey| self.active_jobs.jobs.get(&key).map(|job| job.number);
-        let Some(holding) = number(holder) else {
+        let Some(holder) = holder.filter(|holder| holder.key != run.job) else {
             return false;
         };
         let Some(job) = self.active_jobs.jobs.get(&run.job) else {
@@ -119,9 +119,9 @@ impl JobEngine {
         let is_splayed = job.splayed.is_some();
         self.scheduler.release(run.job);
         if is_splayed {
-            self.give_up(run, &RunVerdict::LeftToJob(holding));
-        } else if self.awaiting_leases.add_run(holder, run) {
-            let event = events::leases_awaited(holding, 1, self.deps.clock.now_ms());
+            self.give_up(run, &RunVerdict::LeftToJob(holder.number));
+        } else if self.awaiting_leases.add_run(holder.key, run) {
+            let event = events::leases_awaited(holder.number, 1, self.deps.clock.now_ms());
             self.record_event_of(run.job, event);
         }
         true
@@ -135,6 +135,14 @@ impl JobEngine {
                 job.waiting.push_back(run.index);
                 self.scheduler.add_waiting(run.job, 1);
             }
+        }
+    }
+
+    /// Keeps no node for a later pass if a job that ends in this state lets none follow.
+    pub(super) fn end_passes(&self, key: JobKey, state: JobState) {
+        let job = self.active_jobs.jobs.get(&key);
+        if state == JobState::Stopped || job.is_some_and(|job| job.halted.is_some()) {
+            self.leases.end_passes(key);
         }
     }
 

@@ -280,6 +280,10 @@ impl JobEngine {
         if let Some(trace) = &mut job.dispatch.trace {
             trace.record_state(state);
         }
+        self.end_passes(key, state);
+        let Some(job) = self.active_jobs.jobs.get(&key) else {
+            return;
+        };
         let quarantined = self.leases.quarantine(key);
         if quarantined != QuarantineSummary::default() {
             let change = EventChange {

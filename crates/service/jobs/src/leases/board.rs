@@ -3,12 +3,14 @@
 //! Invariants: no node is put into quarantine before an ordered run of the job has begun; and a node whose run succeeded
 //! is never in quarantine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pcp::Certname;
+use store::JobNumber;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::WantedLease;
 use super::node_lease::{LeaseSummary, NodeLease};
@@ -16,6 +18,8 @@ use super::node_lease::{LeaseSummary, NodeLease};
 /// The nodes of a job with their leases.
 #[derive(Debug)]
 pub(super) struct LeaseBoard {
+    job: JobNumber,
+    lease: Uuid,
     /// Nodes on which the run does not succeed stay held.
     has_quarantine: bool,
     state: Mutex<BoardState>,
@@ -23,6 +27,8 @@ pub(super) struct LeaseBoard {
     changed: Notify,
     /// The job is over.
     is_over: CancellationToken,
+    /// The job of a later pass has the nodes that it wants of this one.
+    is_passed_on: CancellationToken,
 }
 
 #[derive(Debug)]
@@ -39,6 +45,8 @@ struct LeasedNode {
     was_held: bool,
     end: Option<RunEndKind>,
     is_urgent: bool,
+    /// The node runs again in a later pass, whose job has not taken it yet.
+    runs_later: bool,
 }
 
 /// The end of a node's run, as far as its lease depends on it.
@@ -61,6 +69,8 @@ pub(super) enum LeaseFate {
     Ended,
     /// It ends, and an earlier quarantine comes back.
     Restored,
+    /// It is held until the job of a later pass takes it, or it is not renewed in time.
+    PassedOn,
 }
 
 /// The nodes that stay held after a job.
@@ -74,13 +84,14 @@ pub(crate) struct QuarantineSummary {
 // === impl LeaseBoard ===
 
 impl LeaseBoard {
-    pub(super) fn new(wanted: &WantedLease) -> Self {
+    pub(super) fn new(job: JobNumber, wanted: &WantedLease) -> Self {
         let node = |name: &Certname| {
             let node = LeasedNode {
                 lease: NodeLease::Absent,
                 was_held: wanted.was_held,
                 end: None,
                 is_urgent: false,
+                runs_later: wanted.later.contains(name),
             };
             (name.clone(), node)
         };
@@ -89,11 +100,22 @@ impl LeaseBoard {
             nodes: wanted.nodes.iter().map(node).collect(),
         };
         Self {
+            job,
+            lease: wanted.lease,
             has_quarantine: wanted.has_quarantine,
             state: Mutex::new(state),
             changed: Notify::new(),
             is_over: CancellationToken::new(),
+            is_passed_on: CancellationToken::new(),
         }
+    }
+
+    pub(super) fn job(&self) -> JobNumber {
+        self.job
+    }
+
+    pub(super) fn lease(&self) -> Uuid {
+        self.lease
     }
 
     pub(super) fn record_answers(&self, answers: Vec<(Certname, NodeLease)>) {
@@ -142,6 +164,45 @@ impl LeaseBoard {
 
     pub(super) fn end(&self) {
         self.is_over.cancel();
+    }
+
+    /// Keeps no node for a later pass.
+    pub(super) fn end_passes(&self) {
+        for node in self.lock().nodes.values_mut() {
+            node.runs_later = false;
+        }
+    }
+
+    /// The nodes that wait for the job of a later pass, after the end of this one.
+    pub(super) fn passed_on(&self) -> BTreeSet<Certname> {
+        let names = self.select_by_fate(LeaseFate::PassedOn);
+        names.into_iter().collect()
+    }
+
+    /// The job is over, and nodes wait for that of a later pass.
+    pub(super) fn passes_on(&self) -> bool {
+        self.is_over.is_cancelled() && !self.passed_on().is_empty()
+    }
+
+    /// Gives nodes to the board of the job of a later pass, as they are held.
+    pub(super) fn pass_to(&self, next: &Self, nodes: &BTreeSet<Certname>) {
+        let mut state = self.lock();
+        let mut next = next.lock();
+        for name in nodes {
+            if let Some(node) = state.nodes.get_mut(name) {
+                node.runs_later = false;
+                if let Some(next) = next.nodes.get_mut(name) {
+                    next.lease = node.lease.clone();
+                    next.was_held = node.was_held;
+                }
+            }
+        }
+        self.is_passed_on.cancel();
+    }
+
+    /// Returns when the job of a later pass has the nodes that it wants.
+    pub(super) fn is_passed_on(&self) -> &CancellationToken {
+        &self.is_passed_on
     }
 
     pub(super) fn is_over(&self) -> &CancellationToken {
@@ -199,23 +260,31 @@ impl LeaseBoard {
     /// What becomes of a node's lease if the job ends now.
     pub(super) fn fate(&self, name: &Certname) -> LeaseFate {
         let state = self.lock();
-        match state.nodes.get(name).and_then(|node| node.end) {
-            Some(RunEndKind::Succeeded) => LeaseFate::Ended,
+        let node = state.nodes.get(name);
+        match node.and_then(|node| node.end) {
             Some(RunEndKind::Failed) if self.has_quarantine && state.has_begun => LeaseFate::Kept,
-            Some(RunEndKind::Failed | RunEndKind::Noop) | None => LeaseFate::Restored,
+            Some(RunEndKind::Failed) => LeaseFate::Restored,
+            _ if node.is_some_and(|node| node.runs_later) => LeaseFate::PassedOn,
+            Some(RunEndKind::Succeeded) => LeaseFate::Ended,
+            Some(RunEndKind::Noop) | None => LeaseFate::Restored,
         }
     }
 
     pub(super) fn quarantine(&self) -> QuarantineSummary {
         let mut summary = QuarantineSummary::default();
-        for name in self.select(|_, _| true) {
-            match self.fate(&name) {
-                LeaseFate::Kept if self.is_kept(&name) => summary.kept.push(name),
-                LeaseFate::Kept => summary.not_kept += 1,
-                LeaseFate::Ended | LeaseFate::Restored => {}
+        for name in self.select_by_fate(LeaseFate::Kept) {
+            match self.is_kept(&name) {
+                true => summary.kept.push(name),
+                false => summary.not_kept += 1,
             }
         }
         summary
+    }
+
+    fn select_by_fate(&self, fate: LeaseFate) -> Vec<Certname> {
+        let mut names = self.select(|_, _| true);
+        names.retain(|name| self.fate(name) == fate);
+        names
     }
 
     fn is_kept(&self, name: &Certname) -> bool {
@@ -240,12 +309,18 @@ mod tests {
     }
 
     fn board(has_quarantine: bool) -> LeaseBoard {
-        let board = LeaseBoard::new(&WantedLease {
+        board_of(has_quarantine, BTreeSet::new())
+    }
+
+    fn board_of(has_quarantine: bool, later: BTreeSet<Certname>) -> LeaseBoard {
+        let wanted = WantedLease {
             lease: Uuid::from_u128(1),
             nodes: vec![node(1), node(2), node(3)],
+            later,
             has_quarantine,
             was_held: false,
-        });
+        };
+        let board = LeaseBoard::new(JobNumber::try_from(1).unwrap(), &wanted);
         let held = |number| (node(number), NodeLease::Held);
         board.record_answers(vec![held(1), held(2), (node(3), NodeLease::Absent)]);
         board
@@ -280,5 +355,27 @@ mod tests {
         for number in 1..4 {
             assert_eq!(board.fate(&node(number)), LeaseFate::Restored);
         }
+    }
+
+    #[test]
+    fn nodes_of_a_later_pass_are_passed_on_unless_their_run_failed() {
+        let later: BTreeSet<Certname> = [1, 2, 3].map(node).into();
+        let board = board_of(false, later.clone());
+        board.record_begin(&node(1));
+        board.record_end(&node(1), RunEndKind::Succeeded);
+        board.record_end(&node(2), RunEndKind::Failed);
+        assert_eq!(board.passed_on(), [node(1), node(3)].into());
+        assert_eq!(board.fate(&node(2)), LeaseFate::Restored);
+
+        let next = board_of(false, BTreeSet::new());
+        next.record_answers(vec![(node(1), NodeLease::Absent)]);
+        board.pass_to(&next, &[node(1)].into());
+        assert!(next.is_held(&node(1)));
+        assert!(board.is_passed_on().is_cancelled());
+        assert_eq!(board.passed_on(), [node(3)].into(), "no job wants it");
+
+        let stopped = board_of(false, later);
+        stopped.end_passes();
+        assert_eq!(stopped.passed_on(), BTreeSet::new());
     }
 }

@@ -73,7 +73,7 @@ impl LeaseHolding {
         let now = Instant::now();
         Self {
             services,
-            board: Arc::new(LeaseBoard::new(wanted)),
+            board: Arc::new(LeaseBoard::new(job, wanted)),
             requests: LeaseRequests::new(job, wanted.lease, ttl_s),
             since: now,
             renewed: now,
@@ -121,7 +121,7 @@ impl LeaseHolding {
     }
 
     /// Renews the leases until the job is over, and releases them then. Nodes that were not held are asked again.
-    pub(super) async fn keep(mut self) {
+    pub(super) async fn keep(&mut self) {
         loop {
             self.renewed = Instant::now();
             let nodes = self.board.names();
@@ -163,7 +163,7 @@ impl LeaseHolding {
         let requests = nodes.iter().map(|node| {
             let params = match self.board.fate(node) {
                 LeaseFate::Kept => &self.requests.keep,
-                LeaseFate::Ended | LeaseFate::Restored => &self.requests.hold,
+                LeaseFate::Ended | LeaseFate::Restored | LeaseFate::PassedOn => &self.requests.hold,
             };
             self.services.clone().hold(node.clone(), params.clone())
         });
@@ -178,12 +178,29 @@ impl LeaseHolding {
         true
     }
 
-    /// Asks the connected nodes once to release the lease, or to keep it in quarantine; the lease of any other one ends by
-    /// itself.
+    /// Waits for the job of a later pass, which takes nodes, and releases the others. Without such a job the leases end by
+    /// themselves.
+    pub(super) async fn await_next_pass(&self) {
+        tokio::select! {
+            () = self.board.is_passed_on().cancelled() => {}
+            () = tokio::time::sleep(self.services.times.ttl) => return,
+        }
+        let left = self.board.passed_on();
+        self.board.end_passes();
+        self.end(left.into_iter().collect()).await;
+    }
+
+    /// Asks the connected nodes once to release the lease, or to keep it in quarantine or for a later pass; the lease of any
+    /// other one ends by itself.
     async fn release(&self) {
-        let requests = self.board.names().into_iter().map(|node| {
+        self.end(self.board.names()).await;
+    }
+
+    async fn end(&self, nodes: Vec<Certname>) {
+        let requests = nodes.into_iter().map(|node| {
             let (action, params) = match self.board.fate(&node) {
                 LeaseFate::Kept => (HOLD_LEASE_ACTION, &self.requests.keep),
+                LeaseFate::PassedOn => (HOLD_LEASE_ACTION, &self.requests.hold),
                 LeaseFate::Ended => (RELEASE_LEASE_ACTION, &self.requests.release),
                 LeaseFate::Restored => (RELEASE_LEASE_ACTION, &self.requests.restore),
             };

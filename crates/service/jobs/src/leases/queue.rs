@@ -60,11 +60,46 @@ impl LeaseQueue {
         Some(LeaseWait { job: first, nodes })
     }
 
-    /// Removes a job. Returns the jobs that have become the first on all of their nodes, in their order.
-    pub(super) fn remove(&mut self, job: JobKey) -> Vec<JobKey> {
-        let Some(WantedNodes { place, nodes }) = self.wanted.remove(&job) else {
+    /// Gives nodes of a job to another one, which takes its place there. `false`, and nothing has changed, if the job
+    /// does not have all of them.
+    pub(super) fn pass_on(&mut self, from: JobKey, to: JobKey, nodes: &BTreeSet<Certname>) -> bool {
+        let Some(wanted) = self.wanted.get_mut(&from) else {
+            return false;
+        };
+        if !nodes.is_subset(&wanted.nodes) {
+            return false;
+        }
+        let place = wanted.place;
+        for node in nodes {
+            wanted.nodes.remove(node);
+            let jobs = self.jobs_of.entry(node.clone()).or_default();
+            jobs.insert(place, to);
+        }
+        let nodes = nodes.clone();
+        self.wanted.insert(to, WantedNodes { place, nodes });
+        true
+    }
+
+    /// Removes a job from all nodes but these. Returns the jobs that have become the first on all of their nodes.
+    pub(super) fn keep_only(&mut self, job: JobKey, kept: &BTreeSet<Certname>) -> Vec<JobKey> {
+        let Some(wanted) = self.wanted.get_mut(&job) else {
             return Vec::new();
         };
+        let place = wanted.place;
+        let left: Vec<Certname> = wanted.nodes.difference(kept).cloned().collect();
+        wanted.nodes.retain(|node| kept.contains(node));
+        self.leave(place, left)
+    }
+
+    /// Removes a job. Returns the jobs that have become the first on all of their nodes, in their order.
+    pub(super) fn remove(&mut self, job: JobKey) -> Vec<JobKey> {
+        match self.wanted.remove(&job) {
+            None => Vec::new(),
+            Some(WantedNodes { place, nodes }) => self.leave(place, nodes),
+        }
+    }
+
+    fn leave(&mut self, place: u64, nodes: impl IntoIterator<Item = Certname>) -> Vec<JobKey> {
         let mut candidates = BTreeMap::new();
         for node in nodes {
             let Some(jobs) = self.jobs_of.get_mut(&node) else {
@@ -122,6 +157,28 @@ mod tests {
         queue.add(JobKey(3), nodes(&[2]));
         assert_eq!(queue.remove(JobKey(2)), [JobKey(3)]);
         assert_eq!(queue.remove(JobKey(2)), [], "once");
+    }
+
+    #[test]
+    fn a_job_passes_its_place_on_with_some_of_its_nodes() {
+        let mut queue = LeaseQueue::default();
+        queue.add(JobKey(1), nodes(&[1, 2, 3, 4]));
+        queue.add(JobKey(2), nodes(&[1]));
+        queue.add(JobKey(3), nodes(&[2]));
+        queue.add(JobKey(4), nodes(&[3]));
+        assert_eq!(queue.keep_only(JobKey(1), &nodes(&[2, 3, 4])), [JobKey(2)]);
+        assert!(
+            !queue.pass_on(JobKey(1), JobKey(5), &nodes(&[1, 2])),
+            "1 is another job's"
+        );
+        assert!(queue.pass_on(JobKey(1), JobKey(5), &nodes(&[2, 4])));
+        assert_eq!(queue.first_before(JobKey(5)), None);
+        assert_eq!(queue.remove(JobKey(1)), [JobKey(4)]);
+        assert_eq!(queue.remove(JobKey(5)), [JobKey(3)]);
+        assert!(
+            !queue.pass_on(JobKey(5), JobKey(6), &nodes(&[2])),
+            "it is over"
+        );
     }
 
     proptest! {

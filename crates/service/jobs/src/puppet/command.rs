@@ -50,6 +50,7 @@ impl PuppetWork {
             has_barrier: command.barrier,
             has_quarantine: command.quarantine,
             pass: None,
+            pass_lease: None,
             reports_reruns: false,
         })
     }

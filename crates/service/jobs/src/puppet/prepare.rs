@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::version::is_too_old;
 use super::{ACTION, MODULE};
-use crate::applications::{DeferredComponents, NodeOrder, StoredNodeOrder};
+use crate::applications::{DeferredComponents, NodeOrder, PassLease, StoredNodeOrder};
 use crate::defaults::VERSIONS_WAIT;
 use crate::engine::JobTarget;
 use crate::kind::JobAction;
@@ -200,7 +200,11 @@ async fn order_nodes(
 ) -> Result<OrderedNodes, RunJobError> {
     if let (Some(environment), Some(pass)) = (spec.work.environment(), &run.pass) {
         let order = NodeOrder::of_pass(pass);
-        return Ok(OrderedNodes::new(&order, environment, run.has_barrier));
+        let mut ordered = OrderedNodes::new(&order, environment, run.has_barrier);
+        if let Some(lease) = &run.pass_lease {
+            ordered.share_lease(environment, lease);
+        }
+        return Ok(ordered);
     }
     let applications = match spec.work.environment() {
         _ if spec.limits.rollout.splay.is_some() => None,
@@ -249,6 +253,16 @@ impl OrderedNodes {
             nodes: by_level.into_iter().map(|(_, node)| node.clone()).collect(),
             order: stored,
         }
+    }
+
+    /// Lets the job have the lease of its passes, also on nodes that run in a later one.
+    fn share_lease(&mut self, environment: &EnvironmentName, lease: &PassLease) {
+        let order = self.order.get_or_insert_with(|| StoredNodeOrder {
+            environment: environment.to_string(),
+            ..StoredNodeOrder::default()
+        });
+        order.lease = Some(lease.id);
+        order.later = lease.later.clone();
     }
 }
 

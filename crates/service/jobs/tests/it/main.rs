@@ -23,6 +23,7 @@ mod live;
 mod lost_results;
 mod namesakes;
 mod natives;
+mod pass_leases;
 mod passes;
 mod pings;
 mod pinned;

@@ -21,7 +21,7 @@ use crate::world::{World, patient};
 /// Nodes 0 and 1 wait for each other, 2 waits for both, and 3 is in no application. The list has the capabilities that are
 /// not in the database.
 #[derive(Clone, Debug, Default)]
-struct Crossed(Arc<Mutex<Vec<&'static str>>>);
+pub(crate) struct Crossed(Arc<Mutex<Vec<&'static str>>>);
 
 #[async_trait]
 impl ApplicationGraphs for Crossed {
@@ -67,17 +67,16 @@ async fn world(applications: &Crossed, catalogs: &JobCatalogs) -> World {
 }
 
 /// The passes of the nodes, as the server plans them.
-async fn plan(world: &World, spec: &JobSpec) -> Vec<RunPass> {
+pub(crate) async fn plan(world: &World, spec: &JobSpec) -> RunPasses {
     let production = "production".parse().unwrap();
     let planning = world
         .jobs()
         .node_passes(&spec.scope, (&production, None), "");
-    let RunPasses { passes } = planning.await.unwrap().passes;
-    passes
+    planning.await.unwrap().passes
 }
 
 /// The job of a pass.
-fn pass_job(spec: &JobSpec, pass: &RunPass) -> JobSpec {
+pub(crate) fn pass_job(spec: &JobSpec, pass: &RunPass) -> JobSpec {
     let mut job = spec.clone();
     let JobWork::Puppet(work) = &mut job.work else {
         panic!("{:?}", job.work)
@@ -116,7 +115,7 @@ async fn a_pass_is_no_cycle_and_its_nodes_lack_components_until_they_have_ended(
         panic!("it was made");
     };
     assert!(cycle.to_string().contains("--multi-pass"), "{cycle}");
-    let passes = plan(&world, &spec).await;
+    let passes = plan(&world, &spec).await.passes;
     assert_eq!(passes.len(), 2);
 
     *applications.0.lock().unwrap() = vec!["Sql[a]", "Sql[b]"];
@@ -161,7 +160,7 @@ async fn components_whose_producers_ran_before_are_told_apart() {
     };
     let nodes = world.agents(4, &held);
     let spec = deploy(&nodes);
-    let passes = plan(&world, &spec).await;
+    let passes = plan(&world, &spec).await.passes;
     *applications.0.lock().unwrap() = vec!["Sql[a]"];
     let job = world.run(pass_job(&spec, &passes[0])).await;
     world.executing(3).await;
@@ -179,7 +178,7 @@ async fn a_partial_run_succeeds_only_with_what_later_passes_consume() {
     let world = world(&applications, &catalogs).await;
     let nodes = world.agents(4, &Manner::default());
     let spec = deploy(&nodes);
-    let passes = plan(&world, &spec).await;
+    let passes = plan(&world, &spec).await.passes;
     *applications.0.lock().unwrap() = vec!["Sql[a]"];
     let job = world.run(pass_job(&spec, &passes[0])).await;
     world.over(job).await;
@@ -195,7 +194,7 @@ async fn within_a_pass_nodes_wait_for_one_another() {
     let world = world(&applications, &catalogs).await;
     let nodes = world.agents(4, &Manner::default());
     let spec = deploy(&nodes);
-    let passes = plan(&world, &spec).await;
+    let passes = plan(&world, &spec).await.passes;
     world.sim.add(&node_name(1), failing());
     // the last pass has node 2 behind node 1, which produces `web` there
     let job = world.run(pass_job(&spec, &passes[1])).await;

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 
 use pcp::Certname;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use self::planner::PassPlanner;
 use super::{DependencyCycle, EnvironmentApplications, NodeOrder, NodeProduct};
@@ -23,6 +24,17 @@ use crate::defaults::PASSES_MAX;
 pub struct RunPasses {
     /// The passes in the order in which they run.
     pub passes: Vec<RunPass>,
+    /// The lease of their nodes; `None` for a single pass, and in plan jobs of older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Uuid>,
+}
+
+/// The lease that keeps other runs of Puppet from starting on the nodes of several passes, from the first to the last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassLease {
+    pub id: Uuid,
+    /// The nodes that run in a later pass.
+    pub later: Vec<Certname>,
 }
 
 /// Runs that are one job.
@@ -123,6 +135,7 @@ impl RunPasses {
             }
             passes.push(planner.plan_pass()?);
         }
-        Ok(Self { passes })
+        let lease = (passes.len() > 1).then(Uuid::new_v4);
+        Ok(Self { passes, lease })
     }
 }

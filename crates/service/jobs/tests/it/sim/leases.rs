@@ -30,6 +30,16 @@ impl Sim {
         self.inner.with(certname, |agent| agent.lease)
     }
 
+    /// Lets an agent hold a lease without an end.
+    pub(crate) fn keep(&self, certname: &Certname, lease: Uuid) {
+        self.inner.with(certname, |agent| agent.hold(lease, true));
+    }
+
+    /// The time of the lease that an agent holds is up.
+    pub(crate) fn end_lease(&self, certname: &Certname) {
+        self.inner.with(certname, |agent| agent.lease = None);
+    }
+
     /// The lease that an agent holds until it is released.
     pub(crate) fn quarantine(&self, certname: &Certname) -> Option<Uuid> {
         self.inner.with(certname, |agent| agent.quarantine)

@@ -7,16 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use error_causes::{ConnectionError, ConnectionErrorKind};
+use pki::tls::{ClientTls, LoadError, ServerCheck};
 use reqwest::{Method, RequestBuilder, Response, Url};
-use rustls_pki_types::pem::PemObject as _;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::defaults::{CONNECT_TIMEOUT, DEPLOY_TIMEOUT, PAGE, REQUEST_TIMEOUT};
 use crate::failure::usage;
-use crate::input::{read_if_exists, read_limited};
+use crate::input::read_if_exists;
 use crate::settings::{ClientIdentity, ClientSettings, ConnectionFlags};
 use crate::values::or_empty;
 use crate::{CommandFailure, ProgramName, Result};
@@ -284,70 +283,28 @@ pub(crate) fn token(path: &Path) -> Result<SecretString> {
 }
 
 fn tls_config(settings: &ClientSettings) -> Result<Arc<rustls::ClientConfig>> {
-    let Some(path) = &settings.cacert else {
+    let Some(ca) = &settings.cacert else {
         return usage(
             "no CA certificate to check the server against: give --cacert FILE or set TUTTI_CACERT \
              (on the server it is data_dir/ca/ca_crt.pem)",
         );
     };
-    let invalid = |what: String| CommandFailure::content(path.display(), what);
-    let text = read_limited(path).map_err(|failure| match failure {
-        CommandFailure::Read { source, .. } => {
-            let path = path.display();
-            let what = "give --cacert FILE";
-            CommandFailure::Usage(format!(
-                "cannot read the CA certificate {path}: {source}; {what}"
-            ))
-        }
-        other => other,
+    // First alone, so that a failure with the identity is about its files.
+    let config = ClientTls::without_certificate(ca, None).map_err(|error| {
+        let next =
+            "give the CA's certificate in PEM with --cacert FILE; the server has it as ca_crt.pem";
+        tls_file_failure(&error, next)
     })?;
-    let mut roots = rustls::RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(text.as_bytes()) {
-        let certificate =
-            certificate.map_err(|_| invalid("it has a certificate that is not PEM".to_owned()))?;
-        roots.add(certificate).map_err(|_| {
-            invalid("it has a certificate that no CA can have; give the CA's own".to_owned())
-        })?;
-    }
-    if roots.is_empty() {
-        return Err(invalid("it holds no certificate; give the CA's certificate in PEM, which the server has as ca_crt.pem".to_owned()));
-    }
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| invalid(error.to_string()))?
-        .with_root_certificates(roots);
-    match &settings.identity {
-        None => Ok(Arc::new(config.with_no_client_auth())),
-        Some(identity) => {
-            let (chain, key) = read_identity(identity)?;
-            let unfit = |_| {
-                let key = identity.key.display();
-                let what =
-                    format!("it does not belong to the key {key}; give a certificate and its key");
-                CommandFailure::content(identity.cert.display(), what)
-            };
-            let config = config.with_client_auth_cert(chain, key).map_err(unfit)?;
-            Ok(Arc::new(config))
-        }
-    }
+    let Some(ClientIdentity { cert, key }) = &settings.identity else {
+        return Ok(config);
+    };
+    let check = ServerCheck::Full(ca.clone());
+    let config = ClientTls::with_certname_check(check, Some((cert, key)));
+    config.map_err(|error| tls_file_failure(&error, "give a certificate and its key in PEM"))
 }
 
-/// Reads a client certificate with its chain, and its key.
-fn read_identity(
-    identity: &ClientIdentity,
-) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
-    let invalid = |path: &Path, needed: &str| {
-        CommandFailure::content(path.display(), format!("{needed} in PEM is needed here"))
-    };
-    let text = read_limited(&identity.cert)?;
-    let chain = CertificateDer::pem_slice_iter(text.as_bytes())
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|_| invalid(&identity.cert, "a certificate"))?;
-    let text = SecretString::from(read_limited(&identity.key)?);
-    let key = PrivateKeyDer::from_pem_slice(text.expose_secret().as_bytes())
-        .map_err(|_| invalid(&identity.key, "a private key"))?;
-    Ok((chain, key))
+fn tls_file_failure(error: &LoadError, next: &str) -> CommandFailure {
+    CommandFailure::Usage(format!("{}; {next}", error_causes::chain(error)))
 }
 
 /// The failure of a request that got no response.

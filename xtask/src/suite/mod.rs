@@ -1,8 +1,10 @@
 //! `cargo xtask test`: the whole suite. Main function: [`run`].
 
+mod cpu_time;
 mod executables;
 mod steps;
 mod tests_run;
+mod times;
 
 use std::thread;
 
@@ -31,7 +33,7 @@ pub(crate) struct Options {
     full: bool,
 }
 
-/// Runs everything and prints the duration of each step. The first step that fails ends the run.
+/// Runs everything and prints the times of each step. The first step that fails ends the run.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut steps = Steps::default();
     let outcome = all(options, &mut steps);

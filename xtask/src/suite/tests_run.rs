@@ -14,66 +14,133 @@ use anyhow::{Context as _, Result, bail};
 use super::cpu_time::{self, Finished};
 use super::executables::TestExecutable;
 use super::times::{
-    ProgramTime, print_slowest_programs, print_slowest_tests, times_of_tests, wall_and_cpu,
+    ProgramTime, TestTime, print_slowest_programs, print_slowest_tests, times_of_tests,
+    wall_and_cpu,
 };
 
-/// The package whose programs share real peers, so that only one of them runs at a time. They mostly wait, and so
-/// leave a core to the others.
-const WAITING_PACKAGE: &str = "conformance ";
+/// The package whose programs start real peers: two of them at a time, because each has a JVM or two, with 1 GB of heap.
+const PACKAGE_WITH_PEERS: &str = "conformance ";
 
-/// Runs two programs at a time, the largest first, of those of the package that waits only one, and fails if one failed.
-/// `power_cuts` is the number of simulated power cuts for each workload; `None` leaves it to the tests.
-pub(super) fn run_all(executables: Vec<TestExecutable>, power_cuts: Option<&str>) -> Result<()> {
-    let tests = Mutex::new(Vec::new());
-    let programs = Mutex::new(Vec::new());
-    let failed = Mutex::new(Vec::new());
-    let waits = |executable: &TestExecutable| executable.name.starts_with(WAITING_PACKAGE);
-    let (waiting, mut others): (Vec<_>, Vec<_>) = executables.into_iter().partition(waits);
-    others.sort_by_cached_key(|executable| Reverse(size(executable)));
-    let others = Mutex::new(VecDeque::from(others));
-    let take = || others.lock().expect("no lane panics").pop_front();
-    let lane = |mut first: VecDeque<TestExecutable>| -> Result<()> {
-        while let Some(executable) = first.pop_front().or_else(take) {
-            // A program that does not end prints nothing else.
-            println!("     Started {}", executable.name);
-            let mut command = executable.command();
-            command.envs(power_cuts.map(|count| ("TUTTI_POWER_CUTS", count)));
-            let finished = cpu_time::run(&mut command)
-                .with_context(|| format!("cannot run {}", executable.path.display()))?;
-            print(&executable, &finished)?;
-            let text = String::from_utf8_lossy(&finished.output.stdout);
-            let mut tests = tests.lock().expect("no lane panics");
-            tests.extend(times_of_tests(&executable.name, &text));
-            programs.lock().expect("no lane panics").push(ProgramTime {
-                name: executable.name.clone(),
-                wall: finished.wall,
-                cpu: finished.cpu,
-            });
-            if !finished.output.status.success() {
-                let mut failed = failed.lock().expect("no lane panics");
-                failed.push(executable.name);
-            }
-        }
-        Ok(())
+/// Programs that run at the same time, where the real peers are. Two cores have work for three programs: one with
+/// peers waits for most of its time (`conformance puppet`: 230 s of CPU in 655 s), and also other programs do not use a
+/// core all the time (`tutti it`: 520 s in 580 s).
+const LANES: usize = 3;
+
+/// Largest number of these that have peers.
+const LANES_WITH_PEERS: usize = 2;
+
+/// The programs that take longest. They are started first, so that none of them runs alone in the end.
+const LONGEST: [&str; 4] = [
+    "conformance puppet",
+    "conformance agents",
+    "tutti it",
+    "oracles it",
+];
+
+const NO_PANIC: &str = "no lane panics";
+
+/// The programs that are still to run, and the outcomes of the others.
+#[derive(Debug)]
+struct TestRun {
+    with_peers: Mutex<VecDeque<TestExecutable>>,
+    others: Mutex<VecDeque<TestExecutable>>,
+    /// Number of simulated power cuts for each workload; `None` leaves it to the tests.
+    power_cuts: Option<&'static str>,
+    outcomes: Mutex<Outcomes>,
+}
+
+#[derive(Debug, Default)]
+struct Outcomes {
+    tests: Vec<TestTime>,
+    programs: Vec<ProgramTime>,
+    /// Names of the programs that failed.
+    failed: Vec<String>,
+}
+
+/// Runs the programs in [`LANES`] if some have real peers, and otherwise in one less; fails if one failed. `power_cuts` is
+/// the number of simulated power cuts for each workload; `None` leaves it to the tests.
+pub(super) fn run_all(
+    mut executables: Vec<TestExecutable>,
+    power_cuts: Option<&'static str>,
+) -> Result<()> {
+    executables.sort_by_cached_key(|executable| Reverse(expected_time(executable)));
+    let has_peers = |executable: &TestExecutable| executable.name.starts_with(PACKAGE_WITH_PEERS);
+    let (with_peers, others): (VecDeque<_>, VecDeque<_>) =
+        executables.into_iter().partition(has_peers);
+    let lanes = LANES - usize::from(with_peers.is_empty());
+    let run = TestRun {
+        with_peers: Mutex::new(with_peers),
+        others: Mutex::new(others),
+        power_cuts,
+        outcomes: Mutex::default(),
     };
     thread::scope(|scope| {
-        let beside = scope.spawn(|| lane(VecDeque::from(waiting)));
-        let outcome = lane(VecDeque::new());
-        outcome.and(beside.join().expect("no lane panics"))
+        let run = &run;
+        let start = |index| scope.spawn(move || run.lane(index < LANES_WITH_PEERS));
+        let running: Vec<_> = (0..lanes).map(start).collect();
+        let ended = running.into_iter().map(|it| it.join().expect(NO_PANIC));
+        // all of them, because a lane goes on when another has failed
+        ended.fold(Ok(()), Result::and)
     })?;
-    print_slowest_tests(tests.into_inner().expect("no lane panics"));
-    print_slowest_programs(programs.into_inner().expect("no lane panics"));
-    let failed = failed.into_inner().expect("no lane panics");
-    if !failed.is_empty() {
-        bail!("tests failed in: {}", failed.join(", "));
+    let outcomes = run.outcomes.into_inner().expect(NO_PANIC);
+    print_slowest_tests(outcomes.tests);
+    print_slowest_programs(outcomes.programs);
+    if !outcomes.failed.is_empty() {
+        bail!("tests failed in: {}", outcomes.failed.join(", "));
     }
     Ok(())
 }
 
-/// The size of a program, in bytes. Programs that link more of the product take longer, and the last to be started should
-/// be short, so that both lanes end at about the same time.
-fn size(executable: &TestExecutable) -> u64 {
-    std::fs::metadata(&executable.path).map_or(0, |found| found.len())
+// === impl TestRun ===
+
+impl TestRun {
+    /// Runs one program after the other, those with peers first if the lane may have them.
+    fn lane(&self, may_have_peers: bool) -> Result<()> {
+        while let Some(executable) = self.next(may_have_peers) {
+            // A program that does not end prints nothing else.
+            println!("     Started {}", executable.name);
+            let mut command = executable.command();
+            command.envs(self.power_cuts.map(|count| ("TUTTI_POWER_CUTS", count)));
+            let finished = cpu_time::run(&mut command)
+                .with_context(|| format!("cannot run {}", executable.path.display()))?;
+            print(&executable, &finished)?;
+            let mut outcomes = self.outcomes.lock().expect(NO_PANIC);
+            outcomes.add(executable.name, &finished);
+        }
+        Ok(())
+    }
+
+    fn next(&self, may_have_peers: bool) -> Option<TestExecutable> {
+        let take = |from: &Mutex<VecDeque<_>>| from.lock().expect(NO_PANIC).pop_front();
+        let with_peers = may_have_peers.then(|| take(&self.with_peers)).flatten();
+        with_peers.or_else(|| take(&self.others))
+    }
+}
+
+// === impl Outcomes ===
+
+impl Outcomes {
+    fn add(&mut self, name: String, finished: &Finished) {
+        let text = String::from_utf8_lossy(&finished.output.stdout);
+        self.tests.extend(times_of_tests(&name, &text));
+        if !finished.output.status.success() {
+            self.failed.push(name.clone());
+        }
+        self.programs.push(ProgramTime {
+            name,
+            wall: finished.wall,
+            cpu: finished.cpu,
+        });
+    }
+}
+
+/// A key that orders programs by the time that they take: the longest ones are known; of the others, those that link more
+/// of the product take longer, so their size in bytes is compared. The last to be started should be short, so that all
+/// lanes end at about the same time.
+fn expected_time(executable: &TestExecutable) -> (bool, u64) {
+    let is_longest = LONGEST.contains(&executable.name.as_str());
+    let size = std::fs::metadata(&executable.path).map_or(0, |found| found.len());
+    (is_longest, size)
 }
 
 /// Prints the output of a program in one piece.
@@ -90,4 +157,66 @@ fn print(executable: &TestExecutable, finished: &Finished) -> Result<()> {
     terminal.write_all(&finished.output.stderr)?;
     terminal.flush()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn executable(name: &str) -> TestExecutable {
+        TestExecutable {
+            name: name.to_owned(),
+            package: String::new(),
+            path: PathBuf::new(),
+            directory: PathBuf::new(),
+        }
+    }
+
+    #[test]
+    fn programs_with_peers_are_taken_first_and_only_by_lanes_that_may_have_them() {
+        let queue =
+            |names: &[&str]| Mutex::new(names.iter().map(|name| executable(name)).collect());
+        let run = TestRun {
+            with_peers: queue(&["conformance a", "conformance b"]),
+            others: queue(&["c it", "d it", "e it"]),
+            power_cuts: None,
+            outcomes: Mutex::default(),
+        };
+        let taken = [false, true, true, true, false, true]
+            .map(|may_have_peers| run.next(may_have_peers).map(|it| it.name));
+        let taken = taken
+            .each_ref()
+            .map(|name| name.as_deref().unwrap_or("none"));
+        let expected = [
+            "c it",
+            "conformance a",
+            "conformance b",
+            "d it",
+            "e it",
+            "none",
+        ];
+        assert_eq!(taken, expected);
+    }
+
+    #[test]
+    fn the_longest_programs_exist() {
+        let metadata = cargo_metadata::MetadataCommand::new()
+            .current_dir(crate::run::root())
+            .no_deps()
+            .exec()
+            .unwrap();
+        let mut programs = HashSet::new();
+        for package in metadata.packages {
+            let folder = package.manifest_path.parent().unwrap().file_name().unwrap();
+            for target in package.targets {
+                programs.insert(format!("{folder} {}", target.name));
+            }
+        }
+        for name in LONGEST {
+            assert!(programs.contains(name), "{name}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use testkit::client::Client;
+use testkit::closable_port::ClosablePort;
 use testkit::installation::{Installation, Programs};
 use testkit::peers::{PuppetAgent, PuppetDb, Puppetserver, PuppetserverOptions};
 use testkit::service::Service;
@@ -31,8 +32,12 @@ pub struct Site {
     pub client: Client,
     /// Compiles catalogs of the installation's code.
     pub puppetserver: Puppetserver,
+    /// The port of puppetserver that nodes know.
+    pub puppetserver_port: ClosablePort,
     /// Has facts and reports.
     pub puppetdb: PuppetDb,
+    /// The port of PuppetDB that the server and puppetserver know.
+    pub puppetdb_port: ClosablePort,
     /// `tutti server`.
     pub server: Option<Service>,
     /// What puppetserver asks for classes.
@@ -58,21 +63,26 @@ impl Site {
         let installation = Installation::new(programs()?, &options.server)?;
         manifest(&installation, "production", "")?;
         let mut puppetdb = PuppetDb::new(&installation)?;
-        installation.configure(&puppetdb_section(&installation, &puppetdb.url())?)?;
+        let mut puppetdb_port = ClosablePort::new(puppetdb.port())?;
+        let puppetdb_url = puppetdb_port.https_url();
+        installation.configure(&puppetdb_section(&installation, &puppetdb_url)?)?;
         let enc = Enc::new(&installation)?;
         let with_both = PuppetserverOptions {
-            puppetdb: Some(puppetdb.url()),
+            puppetdb: Some(puppetdb_url),
             external_nodes: Some(enc.program()),
             ..PuppetserverOptions::default()
         };
         let puppetserver = Puppetserver::start(&installation, &with_both);
         let (puppetserver, ()) = tokio::try_join!(puppetserver, puppetdb.resume())?;
+        let mut puppetserver_port = ClosablePort::new(puppetserver.port())?;
+        puppetdb_port.open().await?;
+        puppetserver_port.open().await?;
         let server = installation.server().start().await?;
         let client = Client::login(&installation).await?;
         cli::keep_token(&installation, &client)?;
         let mut nodes = BTreeMap::new();
         for certname in &options.nodes {
-            let puppet = PuppetAgent::new(&installation, certname, puppetserver.port())?;
+            let puppet = PuppetAgent::new(&installation, certname, puppetserver_port.number())?;
             installation.puppet_program(certname, &puppet.program())?;
             let spec = installation.agent(certname, installation.broker_port(), "")?;
             let agent = spec.start().await?;
@@ -83,7 +93,9 @@ impl Site {
             installation,
             client,
             puppetserver,
+            puppetserver_port,
             puppetdb,
+            puppetdb_port,
             server: Some(server),
             enc,
             nodes,

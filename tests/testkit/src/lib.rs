@@ -12,6 +12,7 @@
 //! | [`forge_server`] | a Forge, and archives of modules |
 //! | [`identity_provider`] | an OpenID Connect provider |
 //! | [`postgres`] | a private PostgreSQL server |
+//! | [`closable_port`] | a port in front of a server that takes long to start |
 //! | [`door`] | a proxy in front of it that cuts connections at a commit |
 //! | [`power_cut`] | a disk whose power is cut while processes use it |
 //! | [`release_traffic`] | requests of agents during deployments, each answer checked |
@@ -28,6 +29,7 @@
 pub mod agent_requests;
 pub mod booted_machine;
 pub mod client;
+pub mod closable_port;
 pub mod control_repository;
 pub mod door;
 pub mod engine;

@@ -1,4 +1,4 @@
-//! Servers that are not there.
+//! Servers that are not there: their ports are closed, because a start takes a minute.
 
 use conformance::site::Site;
 use serde_json::json;
@@ -11,14 +11,14 @@ const GIVEN_UP: &str = "the report of a Puppet run cannot be looked up";
 
 pub(crate) async fn a_puppetdb_that_is_down(site: &mut Site) {
     site.manifest("production", "notify { 'hello': }");
-    site.puppetdb.stop().await.unwrap();
+    site.puppetdb_port.close().await.unwrap();
     let body = json!({"environment": "production", "scope": {"query": "nodes[certname] {}"}});
     let refused = site
         .client
         .post("/orchestrator/v1/command/deploy", &body)
         .await;
     let ran = site.run(&[NODE1, NODE2], json!({})).await;
-    site.puppetdb.resume().await.unwrap();
+    site.puppetdb_port.open().await.unwrap();
 
     let refused = refused.unwrap_err().to_string();
     let is_told = refused.contains("HTTP 400") && refused.contains("puppetdb-error");
@@ -36,9 +36,9 @@ pub(crate) async fn a_puppetdb_that_is_down(site: &mut Site) {
 }
 
 pub(crate) async fn a_puppetserver_that_is_down(site: &mut Site) {
-    site.puppetserver.stop().await.unwrap();
+    site.puppetserver_port.close().await.unwrap();
     let ran = site.run(&[NODE1, NODE2], json!({})).await;
-    site.puppetserver.resume().await.unwrap();
+    site.puppetserver_port.open().await.unwrap();
     for node in [NODE1, NODE2] {
         let result = ran.ended(node, "failed");
         assert_eq!(result["status"], "failed", "{result:#}");

@@ -14,6 +14,7 @@ use run_reports::{
 };
 use serde_json::{Value, json};
 use store::{ListPage, RunReportFilter, Store, StoreConfig};
+use testkit::closable_port::ClosablePort;
 use testkit::installation::{Installation, Programs};
 use testkit::peers::PuppetDb;
 
@@ -31,6 +32,8 @@ struct ForwardingServer {
 struct ForwardingSite {
     installation: Installation,
     puppetdb: PuppetDb,
+    /// The port of PuppetDB that servers know.
+    puppetdb_port: ClosablePort,
 }
 
 impl ForwardingSite {
@@ -49,7 +52,7 @@ impl ForwardingSite {
             ca: self.installation.ca_dir().join("ca_crt.pem"),
             crl: None,
         };
-        let config = PuppetDbConfig::new([self.puppetdb.url()], files).unwrap();
+        let config = PuppetDbConfig::new([self.puppetdb_port.https_url()], files).unwrap();
         let inventory = Inventory::puppetdb(config);
         let config = RunReportsConfig {
             forward: true,
@@ -131,9 +134,11 @@ async fn data_reaches_a_puppetdb_that_was_away() {
     let programs = Programs::beside(built.join("tutti")).unwrap();
     let installation = Installation::new(programs, "").unwrap();
     let puppetdb = PuppetDb::new(&installation).unwrap();
+    let puppetdb_port = ClosablePort::new(puppetdb.port()).unwrap();
     let mut site = ForwardingSite {
         installation,
         puppetdb,
+        puppetdb_port,
     };
     let server = site.server().await;
     Box::pin(server.record_run(1)).await;
@@ -146,14 +151,15 @@ async fn data_reaches_a_puppetdb_that_was_away() {
     server.kill().await;
 
     site.puppetdb.resume().await.unwrap();
+    site.puppetdb_port.open().await.unwrap();
     let server = site.server().await;
     server.wait_until_sent().await;
     reports_are_complete(&server).await;
     facts_and_catalog_are_the_newest(&server).await;
 
-    site.puppetdb.stop().await.unwrap();
+    site.puppetdb_port.close().await.unwrap();
     Box::pin(server.record_run(3)).await;
-    site.puppetdb.resume().await.unwrap();
+    site.puppetdb_port.open().await.unwrap();
     server.wait_until_sent().await;
     let reports = server.query("reports[transaction_uuid] { }", 3).await;
     assert_eq!(reports.len(), 3, "each run is there once: {reports:?}");

@@ -58,6 +58,11 @@ impl PuppetDb {
         format!("https://localhost:{}", self.port)
     }
 
+    /// The port on localhost.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Stops it; the database and its content remain.
     pub async fn stop(&mut self) -> Result<()> {
         match self.service.take() {

@@ -417,6 +417,9 @@ impl Postgres {
         command.args(["-c", &format!("listen_addresses={address}")]);
         command.args(["-c", &format!("port={}", self.port())]);
         command.args(["-c", "fsync=on", "-c", "max_connections=200"]);
+        // After a crash, the server makes its files durable before it reads its journal: 1,200 files, and by default a flush of
+        // the disk for each. One call does it for the whole file system.
+        command.args(["-c", "recovery_init_sync_method=syncfs"]);
         for setting in &self.setup.settings {
             command.args(["-c", setting]);
         }

@@ -152,6 +152,22 @@ impl AgainSite {
         found
     }
 
+    /// Waits until a run has come to `demo_wait { 'TARGET/go': }`.
+    async fn waits_in_run(&self) {
+        let begun = self.site.target().join("go.begun");
+        let begun = tokio::time::timeout(PATIENCE, async {
+            while !begun.exists() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
+        begun.await.unwrap();
+    }
+
+    /// Lets the run go on.
+    fn end_wait_in_run(&self) {
+        write(&self.site.target().join("go"), "");
+    }
+
     async fn again(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let mut command = Command::new(programs().agent);
         command.arg("again").args(arguments).arg("--statedir");
@@ -321,18 +337,23 @@ async fn noop_a_disabled_agent_and_the_cap_are_honoured(it: &AgainSite) {
     assert!(it.runs()[0].is_noop);
     std::fs::remove_file(it.site.target().join("runs")).unwrap();
 
-    // the administrator disables the agent while a request waits, longer than that takes on a busy machine
+    // the administrator disables the agent while a request waits for the end of the run
     it.deploy(
         "production",
         'b',
-        "common::again::delta { 'soon': delta => 20, jitter => 0 }
-        demo_step { 'TARGET/runs': steps => 2, notify => Common::Again::Delta['soon'] }",
+        "common::again::delta { 'soon': delta => 1, jitter => 0 }
+        demo_step { 'TARGET/runs': steps => 2, notify => Common::Again::Delta['soon'] }
+        demo_wait { 'TARGET/go': require => Common::Again::Delta['soon'] }",
     );
-    it.run(&[]).await;
-    it.agent
-        .run(&["agent", "--disable", "a short rest"])
-        .await
-        .unwrap();
+    let disabling = async {
+        it.waits_in_run().await;
+        assert_eq!(it.requests().await[0]["key"], "soon");
+        let disable = ["agent", "--disable", "a short rest"];
+        let disabled = it.agent.run(&disable).await.unwrap();
+        assert!(disabled.status.success(), "{disabled:?}");
+        it.end_wait_in_run();
+    };
+    tokio::join!(it.run(&[]), disabling);
     it.all_is_done().await;
     assert_eq!(it.runs().len(), 1);
     let listing = it.listing("human").await;
@@ -488,12 +509,7 @@ async fn a_killed_waiter_is_replaced_and_another_run_is_waited_for(it: &AgainSit
         command.args(["agent", "--test", "--environment", "other"]);
         command.output().await.unwrap()
     });
-    let begun = tokio::time::timeout(PATIENCE, async {
-        while !it.site.target().join("go.begun").exists() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    });
-    begun.await.unwrap();
+    it.waits_in_run().await;
     assert_eq!(it.waiting_processes().len(), 1);
     let due = tokio::time::timeout(PATIENCE, async {
         while it.requests().await[0]["due_in_s"] != 0.0 {
@@ -506,7 +522,7 @@ async fn a_killed_waiter_is_replaced_and_another_run_is_waited_for(it: &AgainSit
     assert_eq!(listing["episodes"][0]["reruns"], 0, "{listing}");
     assert_eq!(it.waiting_processes().len(), 1, "{listing}");
     assert_eq!(it.runs().len(), 1, "{listing}");
-    write(&it.site.target().join("go"), "");
+    it.end_wait_in_run();
     let ran = outcome(&other.await.unwrap());
     assert!(ran.1.contains("Applied catalog"), "{ran:?}");
     it.all_is_done().await;

@@ -7,6 +7,7 @@ mod applications;
 mod audit;
 mod broker;
 mod ca;
+mod catalog_compilers;
 mod catalogs;
 mod catalogs_ahead;
 mod classifier;

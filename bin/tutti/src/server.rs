@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::applications::CompiledApplications;
+use crate::catalog_compilers::ConfiguredCompilers;
 use crate::config::Config;
 use crate::{ca, services};
 
@@ -223,6 +224,7 @@ impl ServerEngines {
                 tracer: info.tracer.clone(),
                 job_catalogs: job_catalogs.clone(),
                 applications: Arc::new(CompiledApplications(catalogs.clone())),
+                compilers: Arc::new(ConfiguredCompilers(catalogs.clone())),
                 ..jobs_config(config, fleet)
             },
             store.clone(),

@@ -12,6 +12,7 @@ use store::{Clock, SystemClock};
 use telemetry::Tracer;
 
 use crate::applications::{ApplicationGraphs, NoApplications};
+use crate::catalog_compilers::{CatalogCompilers, OwnCompiler};
 use crate::defaults;
 use crate::file_server::FileServer;
 use crate::resolve::{EmptyResolver, NodeResolver};
@@ -27,6 +28,8 @@ pub struct JobsConfig {
     pub resolve: Arc<dyn NodeResolver>,
     /// Source of the applications of environments, which order Puppet runs.
     pub applications: Arc<dyn ApplicationGraphs>,
+    /// Source of the compilers of catalogs, for runs that name a version of the code.
+    pub compilers: Arc<dyn CatalogCompilers>,
     /// `https://HOST` of the console that shows the reports of Puppet runs; `None`: no links to
     /// reports.
     pub console_url: Option<String>,
@@ -107,6 +110,7 @@ impl Default for JobsConfig {
             global_concurrent_compiles: defaults::CONCURRENT_COMPILES,
             resolve: Arc::new(EmptyResolver),
             applications: Arc::new(NoApplications),
+            compilers: Arc::new(OwnCompiler),
             console_url: None,
             file_server: None,
             run_timeout: defaults::RUN_TIMEOUT,

@@ -214,6 +214,7 @@ impl Jobs {
             seal,
             clock: Arc::clone(&config.clock),
             applications: Arc::clone(&config.applications),
+            compilers: Arc::clone(&config.compilers),
             resolve: Arc::clone(&config.resolve),
             run_timeout: config.run_timeout,
             downloads: config.downloads.clone(),

@@ -11,6 +11,7 @@
 mod applications;
 mod blocking_requests;
 mod boot_clock;
+mod catalog_compilers;
 mod config;
 pub mod defaults;
 mod download;
@@ -67,6 +68,7 @@ pub use applications::{
 };
 pub use blocking_requests::NodeRequestError;
 pub use boot_clock::BootClock;
+pub use catalog_compilers::{CatalogCompilers, OwnCompiler, PuppetserverChoice};
 pub use config::{JobsConfig, LeaseTimes};
 pub use events::NODE_LATE_OUTCOME;
 pub use file_server::{FileServer, FileServerError};
@@ -101,5 +103,5 @@ pub use submit::JobSubmitError;
 pub use targets::{NodeScope, ScopeError};
 pub use verdict::{
     KIND_CONFLICT, KIND_DEPENDENCY, KIND_EXECUTION, KIND_MAX_FAILURES, KIND_OLD_PUPPET,
-    KIND_RESULT_LOST, KIND_STOPPED, KIND_TIMEOUT, KIND_UNKNOWN,
+    KIND_PUPPETSERVER, KIND_RESULT_LOST, KIND_STOPPED, KIND_TIMEOUT, KIND_UNKNOWN,
 };

@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use api::ServerInfo;
 use async_trait::async_trait;
+use environments::EnvironmentName;
 use http::StatusCode;
-use jobs::{NodeEnvironment, NodeResolveError, NodeResolver, PuppetReportSummary, PuppetRun};
+use jobs::{
+    CatalogCompilers, JobsConfig, KIND_PUPPETSERVER, NodeEnvironment, NodeResolveError,
+    NodeResolver, PuppetReportSummary, PuppetRun, PuppetserverChoice,
+};
 use pcp::Certname;
 use serde_json::{Value, json};
 
@@ -383,4 +387,56 @@ async fn what_is_wrong_with_a_deploy_is_named() {
     let empty = deploy(&world, with(json!({"scope": {"nodes": []}}))).await;
     assert_eq!(empty.kind(), "puppetlabs.orchestrator/empty-target");
     assert_eq!(world.ok("/orchestrator/v1/jobs").await["items"], json!([]));
+}
+
+/// Leaves the node `a` to a puppetserver.
+#[derive(Debug)]
+struct PuppetserverOfA;
+
+#[async_trait]
+impl CatalogCompilers for PuppetserverOfA {
+    async fn puppetservers(
+        &self,
+        nodes: &[Certname],
+        _: &EnvironmentName,
+    ) -> Vec<Option<PuppetserverChoice>> {
+        let nodes = nodes.iter();
+        nodes
+            .map(|node| (node.as_str() == "a").then(PuppetserverChoice::default))
+            .collect()
+    }
+}
+
+#[tokio::test]
+async fn a_node_of_a_puppetserver_takes_no_part_in_a_job_that_names_a_version() {
+    let config = JobsConfig {
+        compilers: Arc::new(PuppetserverOfA),
+        ..JobsConfig::default()
+    };
+    let world = Box::pin(World::with_jobs(ServerInfo::default(), config)).await;
+    let digits = "a".repeat(40);
+    let version = format!("deploys/versions/production_{digits}/manifests");
+    std::fs::create_dir_all(world.dir.path().join(version)).unwrap();
+    let code_id = format!("urn:puppet:code-id:1:{digits};production");
+    let mut manner = changed();
+    manner.puppet.as_mut().unwrap()["code_id"] = json!(code_id);
+    let nodes = world.nodes(2, &manner);
+    let body = json!({"environment": "production", "scope": {"nodes": nodes}, "code_id": code_id});
+    let reply = deploy(&world, body).await;
+    assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text());
+    world.over("1").await;
+    let listed = world.ok("/orchestrator/v1/jobs/1/nodes").await;
+    let states: Vec<&str> = listed["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["state"].as_str().unwrap())
+        .collect();
+    assert_eq!(states, ["errored", "finished"], "{listed}");
+    let error = &listed["items"][0]["result"]["_error"];
+    assert_eq!(error["kind"], KIND_PUPPETSERVER, "{listed}");
+    let msg = error["msg"].as_str().unwrap();
+    let expected =
+        "the catalogs of a are compiled by a puppetserver, which knows no version but the live one";
+    assert!(msg.starts_with(expected), "{msg}");
 }

@@ -86,7 +86,7 @@ impl World {
         Box::pin(Self::with_jobs(ServerInfo::default(), config)).await
     }
 
-    async fn with_jobs(info: ServerInfo, config: JobsConfig) -> Self {
+    pub(crate) async fn with_jobs(info: ServerInfo, config: JobsConfig) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         write_code(dir.path());
         let store = Store::open(&StoreConfig::sqlite(dir.path().join("tutti.db"))).await;

@@ -60,6 +60,16 @@ impl CompilerChoices {
         chosen.unwrap_or(&self.default)
     }
 
+    /// True if a puppetserver compiles the catalogs of some nodes.
+    #[must_use]
+    pub fn has_puppetserver(&self) -> bool {
+        let maps = [&self.by_environment, &self.by_group, &self.by_certname];
+        let mut chosen = maps.into_iter().flat_map(BTreeMap::values);
+        let is_puppetserver =
+            |chosen: &ChosenCompiler| chosen.compiler == CatalogCompiler::Puppetserver;
+        is_puppetserver(&self.default) || chosen.any(is_puppetserver)
+    }
+
     /// True if the groups of a node count.
     #[must_use]
     pub fn depends_on_groups(&self) -> bool {
@@ -112,5 +122,7 @@ mod tests {
         assert_eq!(reason("old.example.com", &both, "legacy"), "not yet");
         assert_eq!(reason("new.example.com", &both, "legacy"), "ported");
         assert_eq!(reason("old.example.com", &[], "production"), "");
+        assert!(choices.has_puppetserver());
+        assert!(!CompilerChoices::default().has_puppetserver());
     }
 }

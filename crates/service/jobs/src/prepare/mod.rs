@@ -20,6 +20,7 @@ use store::{Clock, NewJob};
 use telemetry::Tracer;
 
 use crate::applications::{ApplicationGraphs, DeferredComponents, StoredNodeOrder};
+use crate::catalog_compilers::CatalogCompilers;
 use crate::defaults::RUN_TIMEOUT_MAX;
 use crate::engine::{JobDispatch, JobTarget, PreparedJob, to_stored_timeout};
 use crate::kind::JobAction;
@@ -37,6 +38,7 @@ pub(crate) struct JobPreparer {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) resolve: Arc<dyn NodeResolver>,
     pub(crate) applications: Arc<dyn ApplicationGraphs>,
+    pub(crate) compilers: Arc<dyn CatalogCompilers>,
     pub(crate) run_timeout: Duration,
     /// As in [`JobsConfig`](crate::JobsConfig).
     pub(crate) downloads: Option<PathBuf>,

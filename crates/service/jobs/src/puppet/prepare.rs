@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use super::version::is_too_old;
 use super::{ACTION, MODULE};
 use crate::applications::{DeferredComponents, NodeOrder, PassLease, StoredNodeOrder};
-use crate::defaults::VERSIONS_WAIT;
+use crate::defaults::{COMPILERS_WAIT, VERSIONS_WAIT};
 use crate::engine::JobTarget;
 use crate::kind::JobAction;
 use crate::prepare::{JobPreparer, PreparedWork, add_rollout_options};
@@ -87,6 +87,10 @@ impl JobPreparer {
         let enforced = enforced.map(|environment| environment.name.as_str());
         let mut targets = self.enforce_environment(nodes, enforced).await?;
         self.refuse_old_puppets(&mut targets).await;
+        if let (Some(_), Some(environment)) = (pinned, environment) {
+            self.refuse_of_puppetserver(&mut targets, &environment.name)
+                .await;
+        }
         let reruns = run.reports_reruns.then(|| REPORTED_RERUNS.to_owned());
         let lease = order.as_ref().and_then(|order| order.lease);
         let variables: Vec<String> = reruns
@@ -175,6 +179,30 @@ impl JobPreparer {
         for (target, version) in targets.iter_mut().zip(versions) {
             let old = version.filter(|version| is_too_old(version));
             let refusal = old.map(|version| RunVerdict::OldPuppet { version });
+            target.refusal = target.refusal.take().or(refusal);
+        }
+    }
+
+    /// Refuses nodes whose catalogs a puppetserver compiles: they would not run with the version that the job names.
+    /// If the compilers are not known in time, all nodes are asked; the run of such a node fails then.
+    async fn refuse_of_puppetserver(
+        &self,
+        targets: &mut [JobTarget],
+        environment: &EnvironmentName,
+    ) {
+        let nodes: Vec<Certname> = targets.iter().map(|one| one.certname.clone()).collect();
+        let choosing = self.compilers.puppetservers(&nodes, environment);
+        let Ok(chosen) = tokio::time::timeout(COMPILERS_WAIT, choosing).await else {
+            tracing::warn!(
+                waited = ?COMPILERS_WAIT,
+                "the compilers of the nodes' catalogs are not known in time; all nodes are asked"
+            );
+            return;
+        };
+        for (target, chosen) in targets.iter_mut().zip(chosen) {
+            let refusal = chosen.map(|choice| RunVerdict::OfPuppetserver {
+                reason: choice.reason,
+            });
             target.refusal = target.refusal.take().or(refusal);
         }
     }

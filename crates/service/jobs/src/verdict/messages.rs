@@ -51,6 +51,12 @@ impl RunVerdict {
                  is done already, let it run once by itself, so that its facts are new",
                 clip(version)
             ),
+            Self::OfPuppetserver { reason } => format!(
+                "the catalogs of {node} are compiled by a puppetserver{}, which knows no version but the live one, and \
+                 the job names a version (code_id); nothing was sent: run it without code_id, or choose \
+                 compiler = \"native\" for the node in [catalogs]",
+                shown_reason(reason)
+            ),
             Self::NoParams(error) => {
                 let msg = error["msg"].as_str().unwrap_or("it has no parameters");
                 clip(msg).to_owned()
@@ -168,6 +174,14 @@ impl fmt::Display for AbsenceStart {
 /// The error without its prefix.
 fn strip_error_prefix(words: &str) -> &str {
     words.strip_prefix(UNDETERMINED).unwrap_or(words)
+}
+
+/// The reason in parentheses, if there is one.
+fn shown_reason(reason: &str) -> String {
+    match reason {
+        "" => String::new(),
+        reason => format!(" ({})", clip(reason)),
+    }
 }
 
 /// `text` without the part beyond the bound, cut at a character.

@@ -38,6 +38,8 @@ pub const KIND_MAX_FAILURES: &str = "tutti/max-failures";
 pub const KIND_DEPENDENCY: &str = "tutti/dependency-failed";
 /// Another job runs Puppet on the node, or is about to.
 const KIND_LEFT_TO_JOB: &str = "tutti/left-to-other-job";
+/// A puppetserver compiles the node's catalogs, so it cannot run with a version that its job names.
+pub const KIND_PUPPETSERVER: &str = "tutti/catalogs-of-puppetserver";
 /// It is unknown if the action ran, and how it ended.
 pub const KIND_UNKNOWN: &str = "tutti/outcome-unknown";
 /// The action ran; its agent cannot return its result.
@@ -75,6 +77,10 @@ pub(crate) enum RunVerdict {
     /// The node's Puppet lacks options that an on-demand run needs.
     OldPuppet {
         version: String,
+    },
+    /// The job names a version of the code, and a puppetserver compiles the node's catalogs.
+    OfPuppetserver {
+        reason: String,
     },
     /// There are no parameters for the node, for the reason in this `_error`.
     NoParams(Box<Value>),
@@ -218,6 +224,7 @@ impl RunVerdict {
             Self::LeftToJob(_) => KIND_LEFT_TO_JOB,
             Self::Conflict { .. } => KIND_CONFLICT,
             Self::OldPuppet { .. } => KIND_OLD_PUPPET,
+            Self::OfPuppetserver { .. } => KIND_PUPPETSERVER,
             Self::TimedOut { .. } => KIND_TIMEOUT,
             Self::Stopped { .. } | Self::NotStarted | Self::Withdrawn => KIND_STOPPED,
             Self::ResultLost { .. } => KIND_RESULT_LOST,
@@ -284,6 +291,9 @@ mod tests {
             },
             RunVerdict::OldPuppet {
                 version: "4.10.12".to_owned(),
+            },
+            RunVerdict::OfPuppetserver {
+                reason: "moved later".to_owned(),
             },
             RunVerdict::Refused("unknown module: task".to_owned()),
             RunVerdict::Unreadable,

@@ -1,25 +1,32 @@
 //! Puppet runs that are pinned to a version of the code.
 
-use environments::JobCatalogs;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use environments::{EnvironmentName, JobCatalogs};
 use jobs::{
-    CatalogCode, JobSpec, JobWork, JobsConfig, NodeScope, PuppetEnvironment, PuppetFlags,
-    PuppetWork, RunJobError,
+    CatalogCode, CatalogCompilers, JobSpec, JobWork, JobsConfig, KIND_PUPPETSERVER, NodeScope,
+    PuppetEnvironment, PuppetFlags, PuppetWork, PuppetserverChoice, RunJobError,
 };
 use pcp::Certname;
 use serde_json::{Value, json};
 
 use crate::deploys::run;
 use crate::sim::Manner;
-use crate::world::{World, quick};
+use crate::world::{World, names, quick};
 
 const CODE_ID: &str = "urn:puppet:code-id:1:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa;production";
 const OTHER: &str = "urn:puppet:code-id:1:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb;production";
 
 /// A world whose `production` has the version [`CODE_ID`].
 async fn world(pinned: &JobCatalogs) -> World {
+    world_with(pinned, quick()).await
+}
+
+async fn world_with(pinned: &JobCatalogs, config: JobsConfig) -> World {
     let config = JobsConfig {
         job_catalogs: pinned.clone(),
-        ..quick()
+        ..config
     };
     let world = World::with(config).await;
     let version = format!("code/environments/production_{}", "a".repeat(40));
@@ -130,4 +137,66 @@ async fn a_version_that_is_not_there_and_the_last_catalog_are_refused() {
         let error = world.jobs().run(contradiction).await.unwrap_err();
         assert!(matches!(error, RunJobError::Flag(_)), "{error}");
     }
+}
+
+/// Leaves one node to a puppetserver.
+#[derive(Debug)]
+struct PuppetserverOfNode(Certname);
+
+#[async_trait]
+impl CatalogCompilers for PuppetserverOfNode {
+    async fn puppetservers(
+        &self,
+        nodes: &[Certname],
+        environment: &EnvironmentName,
+    ) -> Vec<Option<PuppetserverChoice>> {
+        assert_eq!(environment.as_str(), "production");
+        let choice = PuppetserverChoice {
+            reason: "moved on Monday".to_owned(),
+        };
+        let nodes = nodes.iter();
+        nodes
+            .map(|node| (*node == self.0).then(|| choice.clone()))
+            .collect()
+    }
+}
+
+#[tokio::test]
+async fn a_node_of_a_puppetserver_is_refused_before_anything_is_sent_and_the_others_run() {
+    let pinned = JobCatalogs::default();
+    let of_puppetserver = names(2)[0].clone();
+    let config = JobsConfig {
+        compilers: Arc::new(PuppetserverOfNode(of_puppetserver)),
+        ..quick()
+    };
+    let world = world_with(&pinned, config).await;
+    let manner = Manner {
+        puppet: ran_with(CODE_ID),
+        ..Manner::default()
+    };
+    let nodes = world.agents(2, &manner);
+    let job = run(&world, pinned_run(&nodes, CODE_ID, PuppetFlags::default())).await;
+    world.over(job).await;
+    let runs = world.runs(job).await;
+    let states: Vec<&str> = runs.iter().map(|run| run.state.as_str()).collect();
+    assert_eq!(states, ["errored", "finished"]);
+    assert_eq!(world.sim.seen_puppet().len(), 1);
+    let result: Value = serde_json::from_str(runs[0].result.as_deref().unwrap()).unwrap();
+    assert_eq!(result["_error"]["kind"], KIND_PUPPETSERVER);
+    let msg = result["_error"]["msg"].as_str().unwrap();
+    for words in [
+        nodes[0].as_str(),
+        "puppetserver (moved on Monday)",
+        "without code_id",
+    ] {
+        assert!(msg.contains(words), "{words}: {msg}");
+    }
+
+    let mut unpinned = pinned_run(&nodes, CODE_ID, PuppetFlags::default());
+    if let JobWork::Puppet(run) = &mut unpinned.work {
+        run.code = CatalogCode::default();
+    }
+    let job = run(&world, unpinned).await;
+    world.over(job).await;
+    assert_eq!(world.state(job).await, "finished");
 }

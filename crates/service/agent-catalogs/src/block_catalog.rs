@@ -225,7 +225,7 @@ mod tests {
     }
 
     fn variables() -> BlockVariables {
-        let all = json!({"password": "s3cret", "target": {"__ptype": "Target", "uri": "s3cret"}});
+        let all = json!({"password": "s3cret", "running": {"__ptype": "Future", "name": "s3cret"}});
         BlockVariables::List(vec![all.as_object().cloned().unwrap_or_default()])
     }
 
@@ -261,7 +261,7 @@ mod tests {
         };
         let shown = format!("{request:?}");
         assert!(
-            shown.contains("Target") && !shown.contains("s3cret"),
+            shown.contains("Future") && !shown.contains("s3cret"),
             "{shown}"
         );
     }

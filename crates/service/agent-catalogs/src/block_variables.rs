@@ -5,7 +5,8 @@
 use std::fmt;
 use std::str::Chars;
 
-use pcore::{Hash, RichDataError, Type, Value};
+use pcore::{Hash, RichDataError};
+use plan_language::plan_value_from_rich_json;
 use serde_json::{Map, Value as Json};
 
 use crate::defaults::{BLOCK_VALUE_BYTES, BLOCK_VALUES_BYTES_MAX, BLOCK_VALUES_DEPTH_MAX};
@@ -49,7 +50,7 @@ pub enum BlockVariablesError {
 #[derive(Debug, Default)]
 pub(crate) struct ReadVariables {
     pub(crate) values: Hash,
-    /// Names of the variables that are left out, and the type of a value in each that is not known here.
+    /// Names of the variables that are left out, and the type of a value in each that is not read here.
     pub(crate) of_unknown_types: Vec<(String, String)>,
 }
 
@@ -71,7 +72,7 @@ impl BlockVariables {
                 return Err(BlockVariablesError::Name(name.clone()));
             }
             let json = references.resolve(json, name, 0)?;
-            match Value::from_rich_json(&json, &Type::builtin) {
+            match plan_value_from_rich_json(&json) {
                 Ok(value) => drop(read.values.insert(name.as_str(), value)),
                 Err(RichDataError::UnknownType(ty)) => {
                     read.of_unknown_types.push((name.clone(), ty));
@@ -249,6 +250,7 @@ fn is_variable_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use pcore::Value;
     use serde_json::json;
 
     use super::*;
@@ -353,8 +355,8 @@ mod tests {
 
     #[test]
     fn values_of_unknown_types_are_left_out_and_bad_names_refused() {
-        let variables = read(json!({"t": [{"__ptype": "Target", "uri": "n"}], "x": 1})).unwrap();
-        let expected = [("t".to_owned(), "Target".to_owned())];
+        let variables = read(json!({"t": [{"__ptype": "Future"}], "x": 1})).unwrap();
+        let expected = [("t".to_owned(), "Future".to_owned())];
         assert_eq!(variables.of_unknown_types, expected);
         assert_eq!(variables.values.len(), 1);
         for name in ["", "A", "a-b", "a::", "_a::b", "é", "a b"] {

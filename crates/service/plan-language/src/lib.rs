@@ -3,6 +3,7 @@
 //!
 //! - [`PuppetPlans`] creates the program of a plan.
 //! - [`PlanServices`] holds the services that plans use, such as code and node queries.
+//! - [`plan_value_from_rich_json`] reads variables of plans that run on other servers.
 //! - `host` connects an evaluation with the branch in which it runs, and `evaluation_host` with the
 //!   evaluator; `functions` are the plan functions by name, `objects` the objects that they return.
 //!
@@ -31,6 +32,7 @@ mod world;
 mod yaml;
 
 pub use functions::{function_docs, function_specs};
+pub use objects::plan_value_from_rich_json;
 pub use program::PuppetPlans;
 pub use world::{
     ApplyCompiler, ApplyEnvironment, NodeQueries, NodesError, PlanOwner, PlanServices,

@@ -3,11 +3,15 @@
 //! `apply_trees.json` has the syntax trees that Puppet 7.23 makes of three blocks of one plan, whose text is in the
 //! trees.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::site::{Client, Site};
 
 const TREES: &str = include_str!("apply_trees.json");
+
+/// Variables of a plan as the classes of Bolt 4 and Puppet 7.23 write them, a block that reads them, and the messages of
+/// its resources in the catalog that these compile.
+const BOLT_VARIABLES: &str = include_str!("bolt_variables.json");
 
 const RULES: &str = r#"
 authorization: {
@@ -125,7 +129,7 @@ async fn variables_are_rich_data_and_unknown_types_are_told() {
         "color": {"__ptype": "LocalRef", "__pvalue": "$['list'][1]"},
         "list": [1, {"__ptype": "SemVer", "__pvalue": "1.2.3"}],
         "greeting": {"__ptype": "Sensitive", "__pvalue": "s"},
-        "targets": [{"__ptype": "Target", "uri": "web1"}],
+        "running": [{"__ptype": "Future"}],
     });
     let (status, body) = post(&orchestrator, &logged).await;
     assert_eq!(status, 200, "{body}");
@@ -137,7 +141,7 @@ async fn variables_are_rich_data_and_unknown_types_are_told() {
     assert!(body.contains("\"logs\":[]"), "{body}");
     logged["options"] = json!({"capture_logs": true, "log_level": "warning"});
     let (_, body) = post(&orchestrator, &logged).await;
-    assert!(body.contains("The variable 'targets' is not set"), "{body}");
+    assert!(body.contains("The variable 'running' is not set"), "{body}");
 }
 
 #[tokio::test]
@@ -148,13 +152,13 @@ async fn variables_that_are_not_set_are_named_if_the_compilation_fails() {
     failing["target_variables"] = json!({"values": {}});
     let values = json!({
         "greeting": "g",
-        "color": [{"__ptype": "Target", "uri": "web1"}],
-        "done": {"__ptype": "ResultSet", "results": []},
+        "color": [{"__ptype": "Future"}],
+        "done": {"__ptype": "Other::Type", "a": 1},
     });
     failing["variables"]["values"] = values;
     let (status, body) = post(&orchestrator, &failing).await;
     assert_eq!(status, 500, "{body}");
-    let expected = "; these variables of the plan are not set: color (Target), done (ResultSet)";
+    let expected = "; these variables of the plan are not set: color (Future), done (Other::Type)";
     assert!(
         body.contains("Unknown variable: 'color'") && body.ends_with(expected),
         "{body}"
@@ -373,4 +377,28 @@ async fn questions_are_checked() {
             "{answer}"
         );
     }
+}
+
+#[tokio::test]
+async fn objects_of_plans_are_read_as_by_bolt() {
+    let site = site(Some(RULES)).await;
+    let orchestrator = site.node("orchestrator");
+    let of_bolt: Value = serde_json::from_str(BOLT_VARIABLES).unwrap();
+    let locator =
+        json!({"__ptype": "Puppet::AST::Locator", "string": of_bolt["block"], "file": "/a.pp"});
+    let tree = json!({"__ptype": "Puppet::AST::Program", "locator": locator});
+    let mut asked = question(&tree);
+    asked["variables"]["values"] = of_bolt["variables"].clone();
+    let (status, body) = post(&orchestrator, &asked).await;
+    assert_eq!(status, 200, "{body}");
+    let answer: Value = serde_json::from_str(&body).unwrap();
+    let resources = answer["catalog"]["resources"].as_array().unwrap().iter();
+    let notified = resources.filter(|it| it["type"] == "Notify");
+    let messages: Map<String, Value> = notified
+        .map(|it| {
+            let title = it["title"].as_str().unwrap();
+            (title.to_owned(), it["parameters"]["message"].clone())
+        })
+        .collect();
+    assert_eq!(Value::Object(messages), of_bolt["messages"]);
 }

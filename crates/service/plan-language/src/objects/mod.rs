@@ -3,6 +3,7 @@
 //! Invariant: an object holds only what it was created with; state that changes during a plan
 //! (variables and facts of a target, the state of a future) is read from the host.
 
+mod from_rich;
 mod future;
 mod resource_instance;
 mod result;
@@ -11,6 +12,7 @@ mod target;
 mod unknown;
 mod unknown_steps;
 
+pub use from_rich::plan_value_from_rich_json;
 pub(crate) use future::PlanFuture;
 pub(crate) use resource_instance::{PlanResource, type_name_of};
 pub(crate) use result::TaskResult;

@@ -10,12 +10,26 @@ use pcore::{Hash, PuppetObject, Type, Value};
 use super::unknown::UnknownResult;
 use crate::types;
 
+/// Attributes that only a target of another server's plan has.
+const GIVEN: [&str; 8] = [
+    "uri",
+    "target_alias",
+    "config",
+    "vars",
+    "facts",
+    "features",
+    "plugin_hooks",
+    "resources",
+];
+
 /// A node, given by certname or by a URI such as `ssh://user@host:22`.
 #[derive(Debug, Clone)]
 pub(crate) struct PlanTarget {
     name: Arc<str>,
     uri: Arc<str>,
     parts: TargetUri,
+    /// The attributes of a target of another server's plan; `None` for those of this server.
+    given: Option<Arc<Hash>>,
     /// Set in a preview if it is unknown which target this is, or how many there are.
     unknown: Option<UnknownResult>,
 }
@@ -42,8 +56,36 @@ impl PlanTarget {
             name: name.into(),
             uri: uri.into(),
             parts: TargetUri::of(uri),
+            given: None,
             unknown: None,
         }
+    }
+
+    /// Creates a target of another server's plan from its attributes; `None` if they have neither a name nor a URI. What
+    /// the URI lacks is read from the configuration of its transport.
+    pub(crate) fn with_attributes(given: &Hash) -> Option<Self> {
+        let text = |name: &str| given.get_str(name).and_then(Value::as_str);
+        let uri = text("uri");
+        let name = text("name").or(uri)?;
+        let mut target = Self::named(name, uri.unwrap_or_default());
+        let config = given.get_str("config").and_then(Value::as_hash);
+        let transport = config.and_then(|config| config.get_str("transport")?.as_str());
+        let connection = transport.and_then(|name| config?.get_str(name)?.as_hash());
+        let parts = &mut target.parts;
+        let entry =
+            |name: &str| -> Option<Arc<str>> { Some(connection?.get_str(name)?.as_str()?.into()) };
+        parts.protocol = parts.protocol.take().or_else(|| transport.map(Arc::from));
+        parts.user = parts.user.take().or_else(|| entry("user"));
+        parts.password = parts.password.take().or_else(|| entry("password"));
+        if parts.host.is_empty() {
+            parts.host = entry("host").unwrap_or_default();
+        }
+        parts.port = parts.port.or_else(|| match connection?.get_str("port")? {
+            Value::Int(port) => u16::try_from(*port).ok(),
+            _ => None,
+        });
+        target.given = Some(Arc::new(given.clone()));
+        Some(target)
     }
 
     /// Creates a placeholder for the targets that an unknown result would name.
@@ -69,6 +111,10 @@ impl PlanTarget {
 
     /// The name without a password, for users, results and journals.
     pub(crate) fn safe_name(&self) -> String {
+        let given = self.given.as_ref().and_then(|it| it.get_str("safe_name"));
+        if let Some(given) = given.and_then(Value::as_str) {
+            return given.to_owned();
+        }
         match &self.parts.password {
             Some(password) => self.name.replace(&format!(":{password}@"), "@"),
             None => self.name.to_string(),
@@ -128,10 +174,16 @@ impl PuppetObject for PlanTarget {
             return Some(Value::object(unknown.clone()));
         }
         let text = |text: &Option<Arc<str>>| text.clone().map_or(Value::Undef, Value::Str);
+        if let Some(given) = &self.given
+            && GIVEN.contains(&name)
+        {
+            return Some(given.get_str(name).cloned().unwrap_or_default());
+        }
         Some(match name {
             "name" => Value::Str(self.name.clone()),
             "uri" => Value::Str(self.uri.clone()),
             "safe_name" => Value::from(self.safe_name().as_str()),
+            "host" if self.given.is_some() && self.parts.host.is_empty() => Value::Undef,
             "host" => Value::Str(self.parts.host.clone()),
             "port" => self
                 .parts

@@ -127,6 +127,10 @@ pub const QUERY_CHECKS_MAX: usize = 8;
 /// Time in which the queries of a kept catalog must have their results; it is compiled after that.
 pub const QUERY_CHECK_TIME_MAX: Duration = Duration::from_secs(10);
 
+/// Time for the schemas of an environment's transports that are loaded in Ruby. One takes 50 ms with the process that is
+/// forked for it, and the largest modules have ten; one that hangs ends after the 30 s of a call.
+pub const SCHEMAS_TIME_MAX: Duration = Duration::from_secs(60);
+
 /// Bytes of the classes, or of the transports, of one environment as JSON. 200 modules have some 2,000 classes,
 /// which take 2 MB; they are kept for each of [`OPEN_VERSIONS_MAX`].
 pub const LISTING_BYTES_MAX: usize = 32 << 20;

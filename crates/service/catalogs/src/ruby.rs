@@ -360,7 +360,7 @@ fn abort(unwind: Box<EvalUnwind>) -> RubyCallbackError {
 }
 
 /// The answers to code that runs outside of a compilation: files of types.
-struct NoCompilation;
+pub(crate) struct NoCompilation;
 
 fn no_compilation<T>() -> Result<T, RubyCallbackError> {
     Err(RubyCallbackError::Raise(

@@ -1,5 +1,5 @@
-//! Functions, ERB templates, Hiera backends and resource types written in Ruby, run in `ruby` processes
-//! with the Puppet or OpenVox library of this machine.
+//! Functions, ERB templates, Hiera backends, resource types and schemas of transports written in Ruby, run in
+//! `ruby` processes with the Puppet or OpenVox library of this machine.
 //!
 //! [`RubyWorkers`] keeps one process per environment version, which has Puppet and the environment's
 //! loaders in memory. [`RubyWorkers::session`] forks it for one compile; the fork costs little, and its

@@ -31,6 +31,7 @@ pub(crate) fn scripts() -> Json {
         ["scope.rb", include_str!("ruby/scope.rb")],
         ["functions.rb", include_str!("ruby/functions.rb")],
         ["calls.rb", include_str!("ruby/calls.rb")],
+        ["transports.rb", include_str!("ruby/transports.rb")],
         ["session.rb", include_str!("ruby/session.rb")],
         ["template.rb", include_str!("ruby/template.rb")],
     ])

@@ -10,7 +10,8 @@ use catalogs::{CatalogSettings, Catalogs};
 use classifier::Classifier;
 use environments::EnvironmentDir;
 use pki::{ClientTls, TlsFiles};
-use serde_json::json;
+use ruby_workers::{RubyWorkerSettings, RubyWorkers};
+use serde_json::{Value, json};
 use store::{Store, StoreConfig};
 use testkit::installation::{Installation, Programs};
 use testkit::peers::{Puppetserver, PuppetserverOptions, PuppetserverRelease};
@@ -21,7 +22,7 @@ const SHADOW: &str = "shadow.test";
 const CHANGED_DATA: &str = "data/node/node7.yaml";
 
 /// The environment, by path.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("manifests/site.pp", include_str!("code/site.pp")),
     ("hiera.yaml", include_str!("code/hiera.yaml")),
     ("data/common.yaml", include_str!("code/common.yaml")),
@@ -51,12 +52,24 @@ const FILES: [(&str, &str); 11] = [
         "modules/listed/lib/puppet/transport/schema/device.rb",
         include_str!("code/device.rb"),
     ),
+    (
+        "modules/base/lib/puppet/transport/schema/network.rb",
+        include_str!("code/network.rb"),
+    ),
 ];
 
 #[derive(Debug)]
 pub(crate) struct ShadowSite {
     installation: Installation,
     puppetserver: Puppetserver,
+}
+
+/// A list of transports in the order of their names: JRuby lists directories in the order of the file system.
+fn sorted_transports(listing: &str) -> Value {
+    let mut listing: Value = serde_json::from_str(listing).unwrap();
+    let transports = listing["transports"].as_array_mut().unwrap();
+    transports.sort_by_cached_key(|transport| transport["name"].to_string());
+    listing
 }
 
 impl ShadowSite {
@@ -143,6 +156,7 @@ impl ShadowSite {
             base_modules: vec![codedir.join("modules")],
             hiera_config: codedir.join("hiera.yaml"),
             codedir: codedir.clone(),
+            ruby: Some(RubyWorkers::new(RubyWorkerSettings::default())),
             ..CatalogSettings::default()
         };
         let classifier = Classifier::open(store).await.unwrap();
@@ -152,7 +166,8 @@ impl ShadowSite {
         let classes = catalogs.classes(&production).await.unwrap();
         assert_eq!(*classes.body, *list("environment_classes").await);
         let transports = catalogs.transports(&production).await.unwrap();
-        assert_eq!(*transports.body, *list("environment_transports").await);
+        let theirs = sorted_transports(&list("environment_transports").await);
+        assert_eq!(sorted_transports(&transports.body), theirs);
     }
 
     /// Exit code and output of a comparison of the nodes whose facts are in a directory.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compiler::{ApplicationGraph, CompilerEnvironment};
 use environments::EnvironmentName;
+use ruby_workers::RubyEnvironment;
 use tokio::sync::OnceCell;
 
 use crate::environment::{ApplicationDefinition, EnvironmentListing, OutsideFiles};
@@ -20,6 +21,8 @@ pub struct OpenEnvironment {
     pub code_id: Option<String>,
     pub(super) directory: PathBuf,
     pub compiler: CompilerEnvironment,
+    /// The environment as Ruby workers know it.
+    pub(super) ruby_environment: RubyEnvironment,
     /// Files outside of the version that compilations read.
     pub outside_files: Arc<OutsideFiles>,
     /// The classes of the manifests, once they were requested.
@@ -133,6 +136,7 @@ mod tests {
             environment: "production".parse().unwrap(),
             code_id: code_id.map(str::to_owned),
             directory: directory.to_owned(),
+            ruby_environment: on_disk.ruby_environment(String::new()),
             compiler: on_disk.into_compiler(CompilerOptions::default()),
             outside_files: Arc::default(),
             classes: OnceCell::new(),

@@ -9,10 +9,10 @@ use super::{Catalogs, CatalogsInner, OpenEnvironment};
 use crate::engine::CatalogError;
 use crate::environment::{
     ApplicationDefinition, EnvironmentFiles, EnvironmentListing, EnvironmentListingError,
-    EnvironmentOnDisk, module_directories,
+    EnvironmentOnDisk, TransportRuby, module_directories,
 };
 
-type ReadListing = fn(&EnvironmentFiles) -> Result<EnvironmentListing, EnvironmentListingError>;
+type ReadListing = fn(&CatalogsInner, &OpenEnvironment) -> Result<EnvironmentListing, CatalogError>;
 
 impl Catalogs {
     /// The classes of the live version of an environment, with their parameters. They are read once for each
@@ -25,21 +25,22 @@ impl Catalogs {
         environment: &EnvironmentName,
     ) -> Result<Arc<EnvironmentListing>, CatalogError> {
         let opened = self.environment(environment, None).await?;
-        self.listing(&opened, &opened.classes, EnvironmentListing::of_classes)
+        self.listing(&opened, &opened.classes, CatalogsInner::read_classes)
             .await
     }
 
-    /// The transports of the modules of the live version, read as the classes are.
+    /// The transports of the modules of the live version, read as the classes are. They are read again if a schema was
+    /// left out that may be there the next time.
     ///
     /// # Errors
-    /// The environment does not exist, or a schema cannot be read without running it.
+    /// The environment does not exist, or a schema must be run and there is no Ruby.
     pub async fn transports(
         &self,
         environment: &EnvironmentName,
     ) -> Result<Arc<EnvironmentListing>, CatalogError> {
         let opened = self.environment(environment, None).await?;
-        let read = EnvironmentListing::of_transports;
-        self.listing(&opened, &opened.transports, read).await
+        self.listing(&opened, &opened.transports, CatalogsInner::read_transports)
+            .await
     }
 
     /// The applications that the manifests of the live version define. Other manifests are not evaluated, so
@@ -74,27 +75,42 @@ impl Catalogs {
     ) -> Result<Arc<EnvironmentListing>, CatalogError> {
         let listing = known.get_or_try_init(|| async {
             let (inner, on_thread) = (Arc::clone(&self.inner), Arc::clone(opened));
-            let reading = tokio::task::spawn_blocking(move || inner.read_listing(&on_thread, read));
-            match reading.await {
-                Ok(listing) => listing.map(Arc::new),
+            let reading = tokio::task::spawn_blocking(move || read(&inner, &on_thread));
+            let listing = match reading.await {
+                Ok(listing) => Arc::new(listing.map_err(Err)?),
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
+            };
+            match listing.is_lasting {
+                true => Ok(listing),
+                // an error is not kept
+                false => Err(Ok(listing)),
             }
         });
-        listing.await.cloned()
+        listing.await.cloned().or_else(|passing| passing)
     }
 }
 
 impl CatalogsInner {
-    fn read_listing(
+    fn read_classes(&self, opened: &OpenEnvironment) -> Result<EnvironmentListing, CatalogError> {
+        let files = self.files_of(opened)?;
+        EnvironmentListing::of_classes(&files).map_err(|source| listing_error(opened, source))
+    }
+
+    fn read_transports(
         &self,
         opened: &OpenEnvironment,
-        read: ReadListing,
     ) -> Result<EnvironmentListing, CatalogError> {
         let files = self.files_of(opened)?;
-        read(&files).map_err(|source| CatalogError::Listing {
-            environment: opened.environment.clone(),
-            source,
-        })
+        let ruby = self.settings.ruby.clone().map(|workers| TransportRuby {
+            workers,
+            environment: opened.ruby_environment.clone(),
+        });
+        let listing = EnvironmentListing::of_transports(&files, ruby.as_ref());
+        if let (None, Some(ruby)) = (&opened.code_id, ruby) {
+            // the environment was opened for this request alone
+            ruby.workers.forget(&ruby.environment);
+        }
+        listing.map_err(|source| listing_error(opened, source))
     }
 
     fn read_applications(
@@ -102,10 +118,7 @@ impl CatalogsInner {
         opened: &OpenEnvironment,
     ) -> Result<Vec<ApplicationDefinition>, CatalogError> {
         let found = self.files_of(opened)?.applications();
-        found.map_err(|source| CatalogError::Listing {
-            environment: opened.environment.clone(),
-            source: EnvironmentListingError::Manifests(source),
-        })
+        found.map_err(|error| listing_error(opened, EnvironmentListingError::Manifests(error)))
     }
 
     fn files_of(&self, opened: &OpenEnvironment) -> Result<EnvironmentFiles, CatalogError> {
@@ -124,5 +137,12 @@ impl CatalogsInner {
         };
         let files = EnvironmentFiles::new(on_disk, settings.hidden_paths.clone());
         Ok(files.noting(Arc::clone(&opened.outside_files)))
+    }
+}
+
+fn listing_error(opened: &OpenEnvironment, source: EnvironmentListingError) -> CatalogError {
+    CatalogError::Listing {
+        environment: opened.environment.clone(),
+        source,
     }
 }

@@ -510,8 +510,10 @@ impl CatalogsInner {
             modulepath,
             hiera_config: settings.hiera_config.clone(),
         };
+        let name = code_id.clone().unwrap_or_else(unique_version);
+        let ruby_environment = on_disk.ruby_environment(name.clone());
         let options = CompilerOptions {
-            version: code_id.clone().unwrap_or_else(unique_version),
+            version: name,
             ruby: settings.ruby.clone(),
             storeconfigs: settings.exports.is_some(),
             shared_units: Some(Arc::clone(&self.shared_units)),
@@ -522,6 +524,7 @@ impl CatalogsInner {
             environment,
             code_id,
             directory: root,
+            ruby_environment,
             outside_files,
             classes: OnceCell::new(),
             transports: OnceCell::new(),

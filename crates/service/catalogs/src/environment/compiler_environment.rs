@@ -30,6 +30,17 @@ pub struct CompilerOptions {
 }
 
 impl EnvironmentOnDisk {
+    /// The environment as Ruby workers know it.
+    #[must_use]
+    pub(crate) fn ruby_environment(&self, version: String) -> RubyEnvironment {
+        RubyEnvironment {
+            name: self.name.clone(),
+            version,
+            directory: self.root.clone(),
+            module_directories: self.modulepath.clone(),
+        }
+    }
+
     /// The environment, ready for compilations. Its files are read when a compilation needs them.
     #[must_use]
     pub fn into_compiler(self, options: CompilerOptions) -> CompilerEnvironment {
@@ -42,12 +53,7 @@ impl EnvironmentOnDisk {
             outside_files,
         } = options;
         let ruby = ruby.map(|workers| {
-            let environment = RubyEnvironment {
-                name: self.name.clone(),
-                version,
-                directory: self.root.clone(),
-                module_directories: self.modulepath.clone(),
-            };
+            let environment = self.ruby_environment(version);
             Arc::new(RubyWorkerProvider::new(workers, environment)) as Arc<dyn RubyProvider>
         });
         let applications = self.has_applications();

@@ -15,6 +15,8 @@ pub struct EnvironmentListing {
     pub body: Arc<str>,
     /// Hash of the body, in hexadecimal digits.
     pub etag: String,
+    /// True if it is the same as long as the files of the environment are.
+    pub(crate) is_lasting: bool,
 }
 
 /// Reason that the content of an environment cannot be listed.
@@ -24,13 +26,12 @@ pub enum EnvironmentListingError {
     Manifests(CodeReadError),
     #[error("{0}")]
     Transport(CodeReadError),
-    #[error("{path}, {source}; only schemas that are made of literals are read, and none is run")]
-    TransportSchema {
+    #[error("{path}, {source}; such a schema is loaded in Ruby, which is not available: {cause}")]
+    TransportRuby {
         path: String,
         source: UnreadTransport,
+        cause: String,
     },
-    #[error("{path}: another file registers the transport {name} too")]
-    SecondTransport { path: String, name: String },
     #[error("the list takes more than {} MiB", LISTING_BYTES_MAX >> 20)]
     TooLarge,
 }
@@ -41,6 +42,15 @@ impl EnvironmentListing {
         Self {
             body: body.into(),
             etag: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            is_lasting: true,
+        }
+    }
+
+    /// The same for content that the next reading may complete.
+    pub(super) fn that_may_change(self) -> Self {
+        Self {
+            is_lasting: false,
+            ..self
         }
     }
 }

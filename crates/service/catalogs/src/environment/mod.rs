@@ -22,3 +22,4 @@ pub use manifest_applications::ApplicationDefinition;
 pub use on_disk::{EnvironmentOnDisk, enables_applications, module_directories};
 pub use outside_files::{OutsideFileState, OutsideFileStates, OutsideFiles, changed_files};
 pub use text_file::EnvironmentReadError;
+pub(crate) use transports::TransportRuby;

@@ -1,74 +1,187 @@
 //! The transports of the modules of an environment: [`EnvironmentListing::of_transports`].
 //!
-//! They are the files `lib/puppet/transport/schema/NAME.rb`, which are read and never run.
+//! They are the files `lib/puppet/transport/schema/NAME.rb`. A schema that is made of literals is read without Ruby; any
+//! other one is loaded by [`TransportRuby`]. Invariant: a schema that cannot be loaded is left out, and the log names it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
+use std::time::Instant;
 
-use evaluator::{CodeOwner, CodeSource};
+use evaluator::{CodeOwner, CodeSource, SourceFile};
 use lookup::LookupFiles as _;
 use resource_types::read_ruby_transport;
+use ruby_workers::{RubyCallError, RubyEnvironment, RubyWorkers};
 use serde_json::{Map, Value as Json, json};
 
 use super::{EnvironmentFiles, EnvironmentListing, EnvironmentListingError};
-use crate::defaults::LISTING_BYTES_MAX;
+use crate::defaults::{LISTING_BYTES_MAX, SCHEMAS_TIME_MAX};
+use crate::ruby::NoCompilation;
 
 const SCHEMAS: &str = "lib/puppet/transport/schema";
 
+/// The Ruby of an environment version, for schemas that must be run.
+#[derive(Debug)]
+pub(crate) struct TransportRuby {
+    pub(crate) workers: RubyWorkers,
+    pub(crate) environment: RubyEnvironment,
+}
+
+/// Reason that the schemas of a file are left out.
+#[derive(Debug, thiserror::Error)]
+enum LeftOutSchema {
+    #[error(transparent)]
+    Call(#[from] RubyCallError),
+    #[error("the schemas before it took {} s in Ruby", SCHEMAS_TIME_MAX.as_secs())]
+    NoTime,
+    #[error("it registers no transport")]
+    Nothing,
+    #[error("it registers a transport whose name is no text")]
+    Unnamed,
+    #[error("another file registers the transport {0} too")]
+    Registered(String),
+}
+
+/// The transports of the files that were read so far.
+#[derive(Debug, Default)]
+struct ListedTransports {
+    names: BTreeSet<String>,
+    transports: Vec<Json>,
+    bytes: usize,
+    /// True if a schema was left out that may be there the next time.
+    is_passing: bool,
+}
+
 impl EnvironmentListing {
-    /// Reads the schemas of all modules of an environment. Blocks on the disk.
-    pub(crate) fn of_transports(files: &EnvironmentFiles) -> Result<Self, EnvironmentListingError> {
-        let mut names = BTreeSet::new();
-        let mut transports = Vec::new();
-        let mut bytes = 0;
-        for (file, module) in files.schema_files() {
+    /// Reads the schemas of all modules of an environment. Blocks on the disk and on Ruby; `None` if the server has no
+    /// Ruby.
+    pub(crate) fn of_transports(
+        files: &EnvironmentFiles,
+        ruby: Option<&TransportRuby>,
+    ) -> Result<Self, EnvironmentListingError> {
+        let mut listed = ListedTransports::default();
+        let until = Instant::now() + SCHEMAS_TIME_MAX;
+        for (module, file) in files.schema_files() {
             let path = format!("{SCHEMAS}/{file}");
             let read = CodeSource::read(files, CodeOwner::Module(&module), &path);
             let read = read.map_err(EnvironmentListingError::Transport)?;
             let Some(source) = read else {
                 continue;
             };
-            let text = String::from_utf8_lossy(&source.bytes);
-            let schema = read_ruby_transport(&text).map_err(|unread| {
-                EnvironmentListingError::TransportSchema {
-                    path: source.path.to_string(),
-                    source: unread,
-                }
-            })?;
-            let name = schema["name"].to_string();
-            if !names.insert(name.clone()) {
-                return Err(EnvironmentListingError::SecondTransport {
-                    path: source.path.to_string(),
-                    name,
-                });
+            let added = match read_schemas(&source, ruby, until)? {
+                Ok(schemas) => listed.add(schemas)?,
+                Err(reason) => Err(reason),
+            };
+            if let Err(reason) = added {
+                listed.is_passing |= reason.is_passing();
+                let environment = &*files.environment.name;
+                let path = &*source.path;
+                tracing::error!(environment, path, %reason, "a schema of a transport is left out");
             }
-            bytes += text.len();
-            if bytes > LISTING_BYTES_MAX {
+        }
+        let body = json!({"name": files.environment.name, "transports": listed.transports});
+        let listing = Self::new(body.to_string());
+        Ok(match listed.is_passing {
+            true => listing.that_may_change(),
+            false => listing,
+        })
+    }
+}
+
+/// The schemas of a file. Those of a file that must be run need Ruby.
+fn read_schemas(
+    source: &SourceFile,
+    ruby: Option<&TransportRuby>,
+    until: Instant,
+) -> Result<Result<Vec<Map<String, Json>>, LeftOutSchema>, EnvironmentListingError> {
+    let unread = match read_ruby_transport(&String::from_utf8_lossy(&source.bytes)) {
+        Ok(schema) => return Ok(Ok(vec![schema])),
+        Err(unread) => unread,
+    };
+    let failed = |cause: String| EnvironmentListingError::TransportRuby {
+        path: source.path.to_string(),
+        source: unread.clone(),
+        cause,
+    };
+    let ruby = ruby.ok_or_else(|| failed("catalogs.ruby is false".to_owned()))?;
+    if Instant::now() >= until {
+        return Ok(Err(LeftOutSchema::NoTime));
+    }
+    // a session for each file, so that the constants of one are unknown to the others
+    let session = ruby.workers.session(&ruby.environment);
+    let session = session.map_err(|error| failed(error.to_string()))?;
+    let schemas = session.transport_schemas(Path::new(&*source.path), &mut NoCompilation);
+    Ok(schemas.map_err(LeftOutSchema::from))
+}
+
+impl ListedTransports {
+    /// Adds the schemas of a file, or none of them.
+    fn add(
+        &mut self,
+        schemas: Vec<Map<String, Json>>,
+    ) -> Result<Result<(), LeftOutSchema>, EnvironmentListingError> {
+        if schemas.is_empty() {
+            return Ok(Err(LeftOutSchema::Nothing));
+        }
+        let mut names = Vec::with_capacity(schemas.len());
+        for schema in &schemas {
+            let Some(name) = schema.get("name").and_then(Json::as_str) else {
+                return Ok(Err(LeftOutSchema::Unnamed));
+            };
+            if self.names.contains(name) {
+                return Ok(Err(LeftOutSchema::Registered(name.to_owned())));
+            }
+            names.push(name.to_owned());
+        }
+        self.names.extend(names);
+        for schema in schemas {
+            let schema = sorted(Json::Object(schema));
+            self.bytes += schema.to_string().len();
+            if self.bytes > LISTING_BYTES_MAX {
                 return Err(EnvironmentListingError::TooLarge);
             }
-            transports.push(sorted(Json::Object(schema)));
+            self.transports.push(schema);
         }
-        let listed = json!({"name": files.environment.name, "transports": transports});
-        Ok(Self::new(listed.to_string()))
+        Ok(Ok(()))
+    }
+}
+
+impl LeftOutSchema {
+    /// True if the schema may be there the next time: its process was ended from outside, or had no time.
+    fn is_passing(&self) -> bool {
+        match self {
+            Self::Call(error) => matches!(
+                error,
+                RubyCallError::TimedOut { .. }
+                    | RubyCallError::Died { .. }
+                    | RubyCallError::OutOfMemory { .. }
+                    | RubyCallError::Interrupted { .. }
+                    | RubyCallError::Ended { .. }
+            ),
+            Self::NoTime => true,
+            Self::Nothing | Self::Unnamed | Self::Registered(_) => false,
+        }
     }
 }
 
 impl EnvironmentFiles {
-    /// The names of the files with schemas, and the module of each: the first one that has it.
-    fn schema_files(&self) -> BTreeMap<String, String> {
-        let mut files = BTreeMap::new();
+    /// The files with schemas, as module and name, in the order in which Puppet loads them: by modules, and a name counts
+    /// once.
+    fn schema_files(&self) -> Vec<(String, String)> {
+        let mut known = HashSet::new();
+        let mut files = Vec::new();
         for path in &self.environment.modulepath {
-            for module in self.entries(path) {
-                let is_first = self.module_root(&module.name) == Some(path.join(&module.name));
-                if !module.is_directory || !is_first {
+            let modules = self.entries(path).into_iter();
+            let modules = modules.filter(|module| module.is_directory);
+            let modules: BTreeSet<String> = modules.map(|module| module.name).collect();
+            for module in modules {
+                if self.module_root(&module) != Some(path.join(&module)) {
                     continue;
                 }
-                for entry in self.entries(&path.join(&module.name).join(SCHEMAS)) {
-                    if entry.name.ends_with(".rb") && !entry.is_directory {
-                        files
-                            .entry(entry.name)
-                            .or_insert_with(|| module.name.clone());
-                    }
-                }
+                let entries = self.entries(&path.join(&module).join(SCHEMAS)).into_iter();
+                let entries = entries.filter(|it| it.name.ends_with(".rb") && !it.is_directory);
+                let names: BTreeSet<String> = entries.map(|entry| entry.name).collect();
+                let names = names.into_iter().filter(|name| known.insert(name.clone()));
+                files.extend(names.map(|name| (module.clone(), name)));
             }
         }
         files
@@ -97,7 +210,7 @@ mod tests {
     use super::super::{EnvironmentFiles, EnvironmentListing, EnvironmentOnDisk};
 
     #[test]
-    fn the_first_module_with_a_file_counts_and_a_schema_that_must_be_run_is_an_error() {
+    fn the_first_module_with_a_file_counts_and_a_schema_that_must_be_run_needs_ruby() {
         let root = tempfile::tempdir().unwrap();
         let write = |path: &str, name: &str| {
             let path = root.path().join(path);
@@ -116,7 +229,7 @@ mod tests {
                 hiera_config: root.path().join("hiera.yaml"),
             };
             let files = EnvironmentFiles::new(on_disk, HiddenPaths::default());
-            let listed = EnvironmentListing::of_transports(&files);
+            let listed = EnvironmentListing::of_transports(&files, None);
             listed.map(|it| it.body).map_err(|error| error.to_string())
         };
         assert_eq!(
@@ -135,15 +248,18 @@ mod tests {
             )
         };
         let (a, thing) = (transport("a"), transport("thing"));
-        let expected = format!(r#"{{"name":"production","transports":[{a},{thing}]}}"#);
+        let expected = format!(r#"{{"name":"production","transports":[{thing},{a}]}}"#);
         assert_eq!(&*list().unwrap(), expected);
+        // a second file with the same transport
         write("site/demo/lib/puppet/transport/schema/z.rb", "'thing'");
-        assert!(list().unwrap_err().contains("another file registers"));
+        assert_eq!(&*list().unwrap(), expected);
         write("site/demo/lib/puppet/transport/schema/z.rb", "name()");
         let error = list().unwrap_err();
-        assert!(
-            error.contains("z.rb, line 2: a value that is no literal"),
-            "{error}"
-        );
+        for words in [
+            "z.rb, line 2: a value that is no literal",
+            "catalogs.ruby is false",
+        ] {
+            assert!(error.contains(words), "{words}: {error}");
+        }
     }
 }

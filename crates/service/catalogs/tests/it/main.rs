@@ -14,4 +14,5 @@ mod native_functions;
 mod puppetdb;
 mod shutdown;
 mod site;
+mod transports;
 mod world;

@@ -105,6 +105,7 @@ module TuttiWorker
       when 'hiera' then hiera(session, message, rich)
       when 'describe' then Functions.describe(message['name'])
       when 'type' then resource_type(message['name'])
+      when 'transports' then Transports.load(message['path'])
       else raise ArgumentError, "unknown call #{message['op'].inspect}"
       end
     end

@@ -1,8 +1,10 @@
 //! The calls that a session has.
 
+use std::path::Path;
+
 use pcore::Value;
 use serde::de::DeserializeOwned;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use super::{RubySession, from_rich, to_rich};
 use crate::callbacks::RubyCallbacks;
@@ -117,6 +119,21 @@ impl RubySession {
         let message = json!({"op": "type", "name": name});
         let result = self.call(&callee, &message, callbacks)?;
         read_description(&callee, result)
+    }
+
+    /// The schemas of transports that a file registers, as JSON. Runs the file, so each file needs a session of its own.
+    pub fn transport_schemas(
+        &self,
+        path: &Path,
+        callbacks: &mut dyn RubyCallbacks,
+    ) -> Result<Vec<Map<String, Json>>, RubyCallError> {
+        let callee = path.display().to_string();
+        let result = self.call(
+            &callee,
+            &json!({"op": "transports", "path": path}),
+            callbacks,
+        )?;
+        Ok(read_description(&callee, result)?.unwrap_or_default())
     }
 }
 

@@ -12,4 +12,5 @@ mod hostile;
 mod interrupt;
 mod isolation;
 mod templates;
+mod transports;
 mod types;

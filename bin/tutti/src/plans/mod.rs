@@ -66,6 +66,7 @@ pub(crate) async fn start(config: &Config, reach: PlanDependencies<'_>) -> Resul
             fabric: reach.fabric.clone(),
         }),
         imported_data: Arc::clone(&imported_data),
+        pass_planner: Arc::new(reach.jobs.clone()),
         apply_compiler: Arc::new(PlanCatalogs(reach.catalogs.clone())),
         parsed: ParseCache::new(),
         shared_bytes: Arc::new(SharedBytes::new(SHARED_BYTES_MAX)),

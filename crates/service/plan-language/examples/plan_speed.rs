@@ -11,6 +11,8 @@
 )]
 #![expect(dead_code, reason = "what the tests need of their world is more")]
 
+#[path = "../tests/it/applications.rs"]
+mod applications;
 #[path = "../tests/it/compiler.rs"]
 mod compiler;
 #[path = "../tests/it/nodes.rs"]

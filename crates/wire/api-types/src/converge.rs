@@ -55,10 +55,15 @@ impl ConvergeCommand {
     /// # Errors
     /// A validation error that names the key.
     pub fn check(&self) -> Result<(), ApiError> {
+        self.check_at("deploy", "limits")
+    }
+
+    /// Checks a command whose runs and limits have these paths in the request.
+    pub(crate) fn check_at(&self, deploy: &str, limits: &str) -> Result<(), ApiError> {
         self.deploy.check()?;
         let repeated = self.limits.check_repeated(&self.deploy);
-        repeated.map_err(|what| ApiError::invalid("deploy", format!("waves contradict {what}")))?;
-        self.limits.check()
+        repeated.map_err(|what| ApiError::invalid(deploy, format!("waves contradict {what}")))?;
+        self.limits.check(limits)
     }
 }
 
@@ -89,24 +94,22 @@ impl ConvergenceLimits {
         Ok(())
     }
 
-    /// Checks the ranges.
+    /// Checks the ranges of limits that have the path `place` in the request.
     ///
     /// # Errors
     /// A validation error that names the key.
-    pub fn check(&self) -> Result<(), ApiError> {
+    pub fn check(&self, place: &str) -> Result<(), ApiError> {
+        let invalid = |key: &str, what: String| ApiError::invalid(&format!("{place}.{key}"), what);
         if let Some(waves) = self.max_waves
             && !(1..=CONVERGENCE_WAVES).contains(&waves)
         {
             let what = format!("must be from 1 to {CONVERGENCE_WAVES}");
-            return Err(ApiError::invalid("limits.max_waves", what));
+            return Err(invalid("max_waves", what));
         }
-        for (key, pause) in [
-            ("limits.min_gap", self.min_gap),
-            ("limits.max_delay", self.max_delay),
-        ] {
+        for (key, pause) in [("min_gap", self.min_gap), ("max_delay", self.max_delay)] {
             if pause.is_some_and(|seconds| seconds > CONVERGENCE_PAUSE_SECONDS) {
                 let what = format!("must be at most {CONVERGENCE_PAUSE_SECONDS} seconds (a day)");
-                return Err(ApiError::invalid(key, what));
+                return Err(invalid(key, what));
             }
         }
         Ok(())

@@ -28,9 +28,14 @@ impl MultiPassCommand {
     /// # Errors
     /// A validation error that names the key.
     pub fn check(&self) -> Result<(), ApiError> {
+        self.check_at("deploy")
+    }
+
+    /// Checks a command whose runs have this path in the request.
+    pub(crate) fn check_at(&self, place: &str) -> Result<(), ApiError> {
         self.deploy.check()?;
         let checked = check_passes(&self.deploy);
-        checked.map_err(|what| ApiError::invalid("deploy", format!("passes contradict {what}")))
+        checked.map_err(|what| ApiError::invalid(place, format!("passes contradict {what}")))
     }
 }
 

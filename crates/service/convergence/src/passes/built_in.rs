@@ -81,7 +81,8 @@ impl BuiltInPasses {
 impl PlanProgram for BuiltInPasses {
     fn run(&self, branch: &mut PlanBranch<'_>) -> BranchResult {
         let planned = self.planned.clone();
-        let outcome = run_passes(branch, (&self.job, &self.work), planned, MULTI_PASS_PLAN)?;
+        let shared = (&self.job, &self.work);
+        let outcome = run_passes(branch, shared, planned, MULTI_PASS_PLAN, &mut |_| ())?;
         if outcome.state == MultiPassState::Succeeded {
             return Ok(json!(outcome));
         }

@@ -6,23 +6,27 @@
 
 mod built_in;
 mod outcome;
+mod planning;
 mod progress;
 #[cfg(test)]
 mod tests;
 
 use jobs::{JobSpec, JobWork, NodeScope, PuppetWork, RunPass, RunPasses};
 use plans::{PlanBranch, PlanFault};
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use self::built_in::{BuiltInPasses, InvalidMultiPass, MultiPassLaunch};
 pub use self::outcome::{MultiPassOutcome, MultiPassState, UnsuccessfulNode};
+pub use self::planning::{PassPlanner, PassRequest, plan_passes};
 pub use self::progress::{NextPass, PassProgress};
 use crate::defaults::PARTIAL_RUNS_NAMED;
 use crate::descriptions::summarize_runs;
 use crate::outcome::count_nodes;
 use crate::plan_steps::{PuppetSteps, named_nodes};
 
-/// Runs Puppet on the nodes of the passes. `job` has what all passes share; its nodes do not count.
+/// Runs Puppet on the nodes of the passes. `job` has what all passes share; its nodes do not count. `take_results` gets the
+/// results of the nodes of each pass, in the form of a job's outcome, and at last those of nodes that do not run because of
+/// an earlier pass.
 ///
 /// # Errors
 /// A pass could not be started, or the plan has to end. Nodes without success are no error.
@@ -31,6 +35,7 @@ pub fn run_passes(
     (job, work): (&JobSpec, &PuppetWork),
     planned: RunPasses,
     site: &str,
+    take_results: &mut dyn FnMut(&[Value]),
 ) -> Result<MultiPassOutcome, PlanFault> {
     let steps = PuppetSteps { branch, site };
     let count = planned.passes.len();
@@ -57,11 +62,13 @@ pub fn run_passes(
         };
         let arguments = json!({"pass": number, "on": named_nodes(&job)});
         let ended = steps.run_job(arguments, job)?;
+        take_results(ended.results());
         let runs = ended.runs();
         let text = format!("pass {number}: {}", summarize_runs(&runs));
         progress.record_pass(runs, ended.is_halted());
         steps.tell(("pass", number), "pass_ended", &text)?;
     }
+    take_results(&progress.results_without_run());
     let outcome = progress.into_outcome();
     let passes = ("pass", outcome.passes);
     steps.tell(passes, "passes_ended", &outcome.describe())?;

@@ -6,8 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::IntoIter;
 
-use jobs::{KIND_DEPENDENCY, PassLease, PassNode, RunPass, RunPasses};
+use jobs::{
+    KIND_DEPENDENCY, KIND_STOPPED, KIND_UNKNOWN, PassLease, PassNode, RunPass, RunPasses,
+};
 use pcp::Certname;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::outcome::{MultiPassOutcome, MultiPassState, UnsuccessfulNode};
@@ -43,6 +46,8 @@ struct NodeProgress {
     runs: u32,
     /// `None` as long as all runs succeeded.
     unsuccessful: Option<UnsuccessfulNode>,
+    /// Kind of the error of a node that does not run any more although its last run, if there was one, succeeded.
+    left_with: Option<&'static str>,
 }
 
 // === impl PassProgress ===
@@ -112,6 +117,7 @@ impl PassProgress {
         let skipped = UnsuccessfulNode::skipped(self.number, reason, failed);
         let node = self.nodes.entry(run.node.to_string()).or_default();
         node.unsuccessful = Some(skipped);
+        node.left_with = Some(KIND_DEPENDENCY);
         false
     }
 
@@ -140,24 +146,37 @@ impl PassProgress {
         }
         for name in missing {
             let reason = "its run has no result".to_owned();
-            self.leave(&name, reason);
+            self.leave(&name, reason, KIND_UNKNOWN);
         }
         if is_halted {
             let open: Vec<RunPass> = self.open.by_ref().collect();
             for run in open.iter().flat_map(|pass| &pass.nodes) {
                 let reason = format!("the job of pass {} was ended early", self.number);
-                self.leave(run.node.as_str(), reason);
+                self.leave(run.node.as_str(), reason, KIND_STOPPED);
             }
         }
     }
 
     /// Records that a node does not run, unless it had no success before.
-    fn leave(&mut self, name: &str, reason: String) {
+    fn leave(&mut self, name: &str, reason: String, kind: &'static str) {
         let node = self.nodes.entry(name.to_owned()).or_default();
         if node.unsuccessful.is_none() {
             let end = RunEnd::NotRun { message: reason };
             node.unsuccessful = UnsuccessfulNode::after(self.number, end);
+            node.left_with = Some(kind);
         }
+    }
+
+    /// The results of the nodes that were left out of a pass, in the form of those of a job.
+    pub fn results_without_run(&self) -> Vec<Value> {
+        let nodes = self.nodes.iter();
+        let results = nodes.filter_map(|(name, node)| {
+            let (kind, left) = (node.left_with?, node.unsuccessful.as_ref()?);
+            let details = json!({"failed": left.failed, "pass": left.pass});
+            let error = json!({"kind": kind, "msg": left.reason, "details": details});
+            Some(json!({"target": name, "status": "failure", "value": {"_error": error}}))
+        });
+        results.collect()
     }
 
     /// The result, after the last pass.

@@ -1,8 +1,10 @@
 //! Passes beside the rules for nodes without success.
 
 use jobs::{
-    EarlierRun, KIND_DEPENDENCY, PassLease, PassNode, RunPass, RunPasses, WaitingComponent,
+    EarlierRun, KIND_DEPENDENCY, KIND_STOPPED, KIND_UNKNOWN, PassLease, PassNode, RunPass, RunPasses,
+    WaitingComponent,
 };
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{MultiPassOutcome, MultiPassState, PassProgress};
@@ -61,6 +63,16 @@ fn next(progress: &mut PassProgress) -> Vec<String> {
     runs.iter().map(|run| run.node.to_string()).collect()
 }
 
+/// The nodes that do not run any more, with the kind of the error of each.
+fn left(progress: &PassProgress) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let results = progress.results_without_run();
+    let ends = results
+        .iter()
+        .map(|it| (text(&it["target"]), text(&it["value"]["_error"]["kind"])));
+    ends.collect()
+}
+
 /// State, pass and cause of a node without success.
 fn end<'a>(outcome: &'a MultiPassOutcome, node: &str) -> (MultiPassState, u32, Option<&'a str>) {
     let node = &outcome.unsuccessful[node];
@@ -115,6 +127,8 @@ fn nodes_that_depend_on_a_failed_one_are_skipped_and_others_go_on() {
     let runs = vec![unchanged("other"), failed("y"), unchanged("x")];
     progress.record_pass(runs, false);
     assert_eq!(next(&mut progress), [""; 0], "all wait for y");
+    let skipped = ["lb", "tail", "x"].map(|it| (it.to_owned(), KIND_DEPENDENCY.to_owned()));
+    assert_eq!(left(&progress), skipped, "y has the result of its run");
     let outcome = progress.into_outcome();
     assert_eq!(outcome.state, MultiPassState::Failed);
     assert_eq!(end(&outcome, "y"), (MultiPassState::Failed, 1, None));
@@ -143,6 +157,10 @@ fn a_node_that_its_job_skipped_or_that_has_no_result_runs_in_no_later_pass() {
     let (message, failed) = ("it waits for z".to_owned(), "z".to_owned());
     let skipped = ending(unchanged("x"), RunEnd::Skipped { message, failed });
     progress.record_pass(vec![skipped, unchanged("y")], false);
+    assert_eq!(
+        left(&progress),
+        [("other".to_owned(), KIND_UNKNOWN.to_owned())]
+    );
     assert_eq!(next(&mut progress), ["lb", "tail"]);
     progress.record_pass(vec![unchanged("lb"), unchanged("tail")], false);
     assert_eq!(next(&mut progress), [""; 0]);
@@ -159,6 +177,8 @@ fn after_a_halt_no_pass_runs_and_the_open_nodes_are_named() {
     next(&mut progress);
     progress.record_pass(["other", "x", "y"].map(unchanged).into(), true);
     assert_eq!(next(&mut progress), [""; 0]);
+    let open = ["lb", "tail", "x", "y"].map(|it| (it.to_owned(), KIND_STOPPED.to_owned()));
+    assert_eq!(left(&progress), open, "also those that succeeded in pass 1");
     let outcome = progress.into_outcome();
     assert_eq!(outcome.state, MultiPassState::NotRun);
     assert_eq!(outcome.unsuccessful.len(), 4);

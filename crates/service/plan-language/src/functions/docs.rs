@@ -110,7 +110,8 @@ pub(crate) static DOCS: &[FunctionDoc] = evaluator::function_docs! {
     "run_puppet": "Runs Puppet on the targets with their own catalogs, as `tutti job run` does. The options are \
         those of Puppet, such as `environment` and `tags`. With `until_converged` (true, or a hash with \
         `max_waves`, `min_gap`, `max_delay` and `strict`) the runs are repeated until no target has reason to run \
-        again, and the results are those of the last runs.",
+        again. With `multi_pass` (true) targets of applications that wait for each other run in passes. The results are \
+        those of the last runs.",
         "run_puppet('web1', 'until_converged' => { 'max_waves' => 3 }).first['status']" => "'unchanged'";
     "run_script": "Runs a script of a module on the targets, with the array `arguments`, and \
         returns their results.",

@@ -1,6 +1,7 @@
 //! Plans in the Puppet language on the real job engine, with nodes in memory.
 #![cfg(test)]
 
+mod applications;
 mod apply;
 mod beside;
 mod bolt;

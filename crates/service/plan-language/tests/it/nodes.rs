@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use store::Store;
 use tokio::sync::watch;
 
+use crate::applications::Applications;
 use crate::shell;
 
 #[derive(Clone)]
@@ -380,6 +381,7 @@ pub(crate) async fn engine(
     code: Arc<dyn CodeReader>,
     blobs: BlobStore,
     names: &[&str],
+    applications: &Applications,
 ) -> (Jobs, Nodes) {
     let server: Certname = "tutti.example.com".parse().unwrap();
     let (fabric, inbox) = Fabric::new(PcpUri::server(&server));
@@ -387,6 +389,7 @@ pub(crate) async fn engine(
     let config = JobsConfig {
         prune_after: None,
         downloads: Some(directory.join("downloads")),
+        applications: Arc::new(applications.clone()),
         ..JobsConfig::default()
     };
     let nodes = Nodes::attach(&fabric, names);

@@ -157,6 +157,98 @@ async fn a_stopped_job_is_the_last_wave() {
     );
 }
 
+/// The plan `m::p` in a world where the nodes `one` and `other` wait for each other.
+async fn paired(one: &str, other: &str, body: &str) -> World {
+    let world = world(body).await;
+    world.applications.set_pair(one, other);
+    world
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn targets_that_wait_for_each_other_run_in_passes() {
+    let body = "$r = run_puppet('a,b,c', 'why', environment => 'production', multi_pass => true)\n\
+                return $r.map |$one| { [$one.target.name, $one['status']] }";
+    let world = paired("a", "b", body).await;
+    let ended = world.run("m::p", json!({})).await;
+    let expected = json!([["a", "unchanged"], ["b", "changed"], ["c", "changed"]]);
+    assert_eq!(value(ended), expected);
+    let runs = ["a", "b", "c"].map(|node| world.nodes.puppet_runs(node));
+    assert_eq!(runs, [2, 2, 1]);
+    let started = world.told(1, "pass_started").await;
+    let expected = [
+        "pass 1 of 2: 3 nodes; a runs again for Part[1]; b runs again for Part[3]",
+        "pass 2 of 2: 2 nodes",
+    ];
+    assert_eq!(started, expected);
+    let options = world.job_options().await;
+    assert_eq!(options.len(), 2);
+    for options in options {
+        assert_eq!(options["description"], "why");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn passes_are_planned_once_and_go_on_after_a_restart_of_the_server() {
+    let body = "return run_puppet('a,b', environment => 'production', multi_pass => true, tags => 'hold').names";
+    let mut world = paired("a", "b", body).await;
+    let plan = world.launch("m::p", json!({})).await;
+    let held = async || (world.nodes.asked("pxp-module-puppet run").len() == 2).then_some(());
+    world.until("the first pass is held", held).await;
+    world.stop().await;
+    // they do not wait for each other any more
+    world.applications.set(&[]);
+    world.start().await;
+    world.nodes.let_go();
+    assert_eq!(value(world.over(plan).await), json!(["a", "b"]));
+    let runs = ["a", "b"].map(|node| world.nodes.puppet_runs(node));
+    assert_eq!(runs, [2, 2], "each pass once");
+    assert_eq!(world.applications.questions(), 1, "planned once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_that_is_skipped_because_of_an_earlier_pass_has_failed() {
+    let options = "environment => 'production', multi_pass => true";
+    let body = format!(
+        "$r = run_puppet('a,b,old', {options}, _catch_errors => true)\n\
+         return $r.map |$one| {{ [$one.target.name, $one.ok, $one.error.then |$e| {{ $e.kind }}] }}"
+    );
+    let world = paired("b", "old", &body).await;
+    let ended = value(world.run("m::p", json!({})).await);
+    assert_eq!(ended[0], json!(["a", true, null]));
+    assert_eq!(ended[1], json!(["b", false, "tutti/dependency-failed"]));
+    assert_eq!((&ended[2][0], &ended[2][1]), (&json!("old"), &json!(false)));
+    assert_ne!(ended[2][2], "tutti/dependency-failed", "it ran itself");
+    assert_eq!(world.nodes.puppet_runs("b"), 1, "in the first pass");
+
+    let world = paired("b", "old", &format!("run_puppet('a,b,old', {options})")).await;
+    let (state, error) = world.run("m::p", json!({})).await;
+    assert_eq!(
+        (state.as_str(), &error["kind"]),
+        ("failure", &json!("tutti/passes-failed"))
+    );
+    assert_eq!(
+        error["msg"],
+        "run_puppet: 2 of 3 nodes did not succeed in 2 passes"
+    );
+    let skipped = &error["details"]["multi_pass"]["unsuccessful"]["b"];
+    assert_eq!(
+        (&skipped["state"], &skipped["failed"]),
+        (&json!("skipped"), &json!("old"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn targets_without_passes_run_nothing() {
+    let body = "run_puppet('a,b', environment => 'production', multi_pass => true)";
+    let world = world(body).await;
+    world
+        .applications
+        .set(&[("a", "Sql[a]", "Sql[b]"), ("b", "Sql[b]", "Sql[a]")]);
+    let (_, msg) = failure(world.run("m::p", json!({})).await);
+    assert!(msg.contains("components wait for each other"), "{msg}");
+    assert_eq!(world.nodes.puppet_runs("a"), 0);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_options_are_refused_with_their_name() {
     for (options, part) in [
@@ -191,6 +283,26 @@ async fn wrong_options_are_refused_with_their_name() {
             "no_noop contradicts _noop",
         ),
         ("tags => ['a']", "invalid type: sequence, expected a string"),
+        (
+            "multi_pass => true",
+            "multi_pass contradicts an empty environment",
+        ),
+        (
+            "multi_pass => 'yes', environment => 'production'",
+            "multi_pass: must be true or false",
+        ),
+        (
+            "multi_pass => true, environment => 'production', until_converged => true",
+            "multi_pass contradicts until_converged: a pass",
+        ),
+        (
+            "multi_pass => true, environment => 'production', quarantine => true",
+            "multi_pass contradicts quarantine: a node",
+        ),
+        (
+            "multi_pass => true, environment => 'production', _splay => 60",
+            "multi_pass contradicts splay: each pass",
+        ),
     ] {
         let (world, ended) = run(&format!("run_puppet('a', {options})")).await;
         let (kind, msg) = failure(ended);
@@ -229,5 +341,9 @@ async fn a_preview_shows_the_runs() {
         json!({"strict": false})
     );
     let seen = Seen::files(&[], body, PlanPreviewMode::RunNoop).await;
+    assert_eq!(seen.world.nodes.puppet_runs("a"), 0);
+    let body = "run_puppet('a,b', environment => 'production', multi_pass => true)";
+    let seen = Seen::of(body).await;
+    assert_eq!(seen.effects[0]["parameters"]["multi_pass"], true);
     assert_eq!(seen.world.nodes.puppet_runs("a"), 0);
 }

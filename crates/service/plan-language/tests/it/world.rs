@@ -18,6 +18,7 @@ use plans::{JobPlanEffects, PlanLaunch, PlanPreviewMode, Plans, PlansConfig};
 use serde_json::{Value, json};
 use store::{Store, StoreConfig, SystemClock};
 
+use crate::applications::Applications;
 use crate::compiler::TestCompiler;
 use crate::nodes::{Nodes, engine};
 
@@ -35,6 +36,7 @@ pub(crate) struct World {
     names: Arc<[String]>,
     shared_bytes: Arc<SharedBytes>,
     pub(crate) imports: Imports,
+    pub(crate) applications: Applications,
     /// True to start plans as unattended: prompts take their defaults.
     pub(crate) is_unattended: bool,
     plans: Option<Plans>,
@@ -109,8 +111,10 @@ impl World {
         let blobs = BlobStore::open(directory.path().join("blobs")).unwrap();
         let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
         let store = Store::open(&config).await.unwrap();
-        let (jobs, nodes) =
-            engine(directory.path(), &store, code.clone(), blobs.clone(), names).await;
+        let applications = Applications::default();
+        let (path, reader) = (directory.path(), code.clone());
+        let engine = engine(path, &store, reader, blobs.clone(), names, &applications);
+        let (jobs, nodes) = engine.await;
         let seal = SealKey::open_or_create(&directory.path().join("seal")).unwrap();
         let mut world = Self {
             nodes,
@@ -123,6 +127,7 @@ impl World {
             names: names.iter().map(|&name| name.to_owned()).collect(),
             shared_bytes: Arc::new(SharedBytes::new(SHARED_BYTES_MAX)),
             imports: Imports::default(),
+            applications,
             is_unattended: false,
             plans: None,
         };
@@ -139,6 +144,7 @@ impl World {
             blobs: self.blobs.clone(),
             nodes: Arc::new(Known(Arc::clone(&self.names))),
             imported_data: Arc::new(self.imports.clone()),
+            pass_planner: Arc::new(self.jobs.clone()),
             parsed: ParseCache::new(),
             shared_bytes: Arc::clone(&self.shared_bytes),
             data: Arc::default(),

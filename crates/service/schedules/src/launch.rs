@@ -116,6 +116,8 @@ pub(crate) const UNKNOWN: &str = "tutti/submission-unknown";
 pub(crate) const BROKEN: &str = "tutti/submission-broken";
 /// The record could not be written.
 pub(crate) const UNRECORDED: &str = "tutti/submission-unrecorded";
+/// The query or node group finds no node now.
+const EMPTY_TARGET: &str = "puppetlabs.orchestrator/empty-target";
 /// The launch is still in progress.
 pub(crate) const PENDING: &str = "tutti/submission-pending";
 
@@ -129,6 +131,11 @@ impl SubmissionError {
             msg: msg.into(),
             details: Map::new(),
         }
+    }
+
+    /// True if this is a normal end of a slot, as of a query for nodes whose last run failed.
+    pub(crate) fn is_normal(&self) -> bool {
+        self.kind == EMPTY_TARGET
     }
 
     /// The error as JSON, for the store.

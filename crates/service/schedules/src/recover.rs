@@ -90,16 +90,7 @@ pub(crate) async fn launch_slot(
         Err(SubmissionError::new(BROKEN, msg))
     });
     let text = outcome.as_ref().err().map(SubmissionError::to_json);
-    match &outcome {
-        Ok(job) => tracing::info!(schedule = slot.schedule, %job, "a schedule started a job"),
-        Err(error) => {
-            tracing::warn!(
-                schedule = slot.schedule,
-                kind = error.kind,
-                "a slot of a schedule has no job"
-            );
-        }
-    }
+    log_outcome(slot, &outcome);
     loop {
         match parts.store.end_slot(slot, text.as_deref()).await {
             Ok(()) => break,
@@ -119,6 +110,23 @@ pub(crate) async fn launch_slot(
         parts.record.after_outcome(&firing, &outcome).await;
     }
     slot
+}
+
+fn log_outcome(slot: SlotKey, outcome: &Result<store::LaunchedJob, SubmissionError>) {
+    let schedule = slot.schedule;
+    match outcome {
+        Ok(job) => tracing::info!(schedule, %job, "a schedule started a job"),
+        Err(error) if error.is_normal() => {
+            tracing::info!(
+                schedule,
+                "a slot of a schedule has no job: it finds no node"
+            );
+        }
+        Err(error) => {
+            let kind = error.kind.as_str();
+            tracing::warn!(schedule, kind, "a slot of a schedule has no job");
+        }
+    }
 }
 
 async fn attempt_launch(
@@ -144,5 +152,61 @@ async fn attempt_launch(
                 LAUNCH_PATIENCE.as_secs()
             ),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Level, Metadata, Subscriber};
+
+    use super::*;
+
+    /// Keeps the levels of messages.
+    #[derive(Default)]
+    struct LoggedLevels(Mutex<Vec<Level>>);
+
+    impl Subscriber for LoggedLevels {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            self.0.lock().unwrap().push(*event.metadata().level());
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[test]
+    fn only_a_slot_that_finds_no_node_is_no_warning() {
+        let slot = SlotKey {
+            schedule: 1,
+            slot_ms: 0,
+        };
+        for (kind, level) in [
+            ("puppetlabs.orchestrator/empty-target", Level::INFO),
+            ("puppetlabs.orchestrator/not-permitted", Level::WARN),
+            (INTERRUPTED, Level::WARN),
+        ] {
+            let levels = Arc::<LoggedLevels>::default();
+            let refused = Err(SubmissionError::new(kind, "no"));
+            let dispatch =
+                tracing::Dispatch::from(Arc::clone(&levels) as Arc<dyn Subscriber + Send + Sync>);
+            tracing::dispatcher::with_default(&dispatch, || log_outcome(slot, &refused));
+            assert_eq!(*levels.0.lock().unwrap(), [level], "{kind}");
+        }
     }
 }

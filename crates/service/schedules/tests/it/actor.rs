@@ -4,12 +4,9 @@ use schedules::{
     OverlapPolicy, ScheduleError, ScheduledJobKind, SkipReason, SlotOutcome, SubmissionError,
     Timetable, TimetableError,
 };
-use store::{
-    JobChange, JobRunChange, LaunchedJob, ListPage, NewPlanJob, PlanJobFilter, ScheduleFilter,
-    SlotKey,
-};
+use store::{JobChange, JobRunChange, LaunchedJob, ListPage, ScheduleFilter, SlotKey};
 
-use crate::world::{Mood, World, draft, hourly, ms, new_job};
+use crate::world::{Mood, World, draft, hourly, ms, new_job, new_plan_job};
 
 testkit::both!(
     a_slot_becomes_one_job_with_its_secrets,
@@ -196,26 +193,14 @@ async fn the_database_itself_refuses_a_second_job_for_a_slot() {
     assert_eq!(world.store.job_of_slot(slot).await.unwrap(), Some(first));
     assert_eq!(world.jobs().await, 1);
 
-    let plan = |request_id: &str| NewPlanJob {
-        request_id: request_id.to_owned(),
-        plan: "test".to_owned(),
-        environment: String::new(),
-        options: "{}".to_owned(),
-        userdata: "{}".to_owned(),
-        owner: "ada".to_owned(),
-        owner_id: "7".to_owned(),
-        created_ms: 1,
-    };
     let store = &world.store;
     let insert = async |request| {
-        let (plan, sealed) = (plan(request), vec![7]);
+        let (plan, sealed) = (new_plan_job(request), vec![7]);
         store.insert_plan_run(&plan, sealed, None, Some(slot)).await
     };
     assert_eq!(insert("a").await.unwrap(), 1);
     assert!(insert("b").await.is_err());
-    let filter = PlanJobFilter::default();
-    let (_, total) = store.plan_jobs(&filter, ListPage::default()).await.unwrap();
-    assert_eq!(total, 1, "nothing is left of the second");
+    assert_eq!(world.plan_jobs().await, 1, "nothing is left of the second");
     let error = SubmissionError::new("a/b", "c");
     assert_eq!(error.to_string(), "c (a/b)");
 }

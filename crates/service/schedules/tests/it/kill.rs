@@ -20,6 +20,7 @@ testkit::both!(
     claimed_and_cut_off_for_long_it_is_told_as_interrupted,
     claimed_and_cut_off_for_long_it_runs_within_its_grace,
     launched_and_cut_off_before_the_answer_it_does_not_run_again,
+    cut_off_after_the_plan_job_it_has_that_plan_job_alone,
     kills_at_random_moments_make_no_slot_run_twice_and_lose_none_silently,
 );
 
@@ -39,8 +40,8 @@ async fn cut_in(mood: Mood, back_after_s: i64, missed: MissedSlotPolicy) -> (Wor
     let id = world.create(timetable).await;
     world.set(ms(START));
     world.launched.recv().await.unwrap();
-    if mood == Mood::HangsAfterwards {
-        while world.jobs().await == 0 {
+    if matches!(mood, Mood::HangsAfterwards | Mood::HangsAfterPlanJob) {
+        while world.jobs().await + world.plan_jobs().await == 0 {
             tokio::task::yield_now().await;
         }
     }
@@ -94,6 +95,21 @@ async fn launched_and_cut_off_before_the_answer_it_does_not_run_again() {
     }
     assert_eq!(world.jobs().await, 1);
     assert!(world.launched.try_recv().is_err(), "nobody was asked again");
+}
+
+/// As of a plan, or of Puppet runs in waves or passes.
+async fn cut_off_after_the_plan_job_it_has_that_plan_job_alone() {
+    let (mut world, id) = cut_in(Mood::HangsAfterPlanJob, 5, MissedSlotPolicy::Skip).await;
+    let now = world.until(id, ended).await;
+    assert_eq!(now.last.unwrap().outcome, Ok(LaunchedJob::Plan(1)));
+    while !world.store.open_slots().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!((world.plan_jobs().await, world.jobs().await), (1, 0));
+    assert!(
+        world.launched.try_recv().is_err(),
+        "it is launched only once"
+    );
 }
 
 /// A launcher that writes the job and prints the slot.

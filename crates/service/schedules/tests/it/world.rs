@@ -10,7 +10,10 @@ use schedules::{
     SlotEvent, SlotJob, SlotOutcome, SlotRecorder, SubmissionError, Timetable, TimetableRule,
 };
 use serde_json::{Map, Value, json};
-use store::{Clock, JobListFilter, LaunchedJob, ListPage, NewJob, SlotKey, Store, StoreConfig};
+use store::{
+    Clock, JobListFilter, LaunchedJob, ListPage, NewJob, NewPlanJob, PlanJobFilter, SlotKey, Store,
+    StoreConfig,
+};
 use testkit::engine::Database;
 use tokio::sync::mpsc;
 
@@ -49,6 +52,8 @@ pub(crate) enum Mood {
     Hangs,
     /// Creates the job, and never answers.
     HangsAfterwards,
+    /// Creates a plan job, and never answers.
+    HangsAfterPlanJob,
 }
 
 pub(crate) struct Launcher {
@@ -69,14 +74,24 @@ impl JobLauncher for Launcher {
             }
             Mood::Breaks => panic!("a bug"),
             Mood::Hangs => std::future::pending().await,
-            Mood::Works | Mood::HangsAfterwards => {}
+            Mood::Works | Mood::HangsAfterwards | Mood::HangsAfterPlanJob => {}
         }
-        let made = self.store.insert_job(new_job(Some(slot))).await;
-        if mood == Mood::HangsAfterwards {
+        let store = &self.store;
+        let made = match mood {
+            Mood::HangsAfterPlanJob => {
+                let new = new_plan_job("a");
+                let made = store.insert_plan_run(&new, vec![7], None, Some(slot));
+                made.await.map(LaunchedJob::Plan)
+            }
+            _ => store
+                .insert_job(new_job(Some(slot)))
+                .await
+                .map(LaunchedJob::Job),
+        };
+        if mood != Mood::Works {
             std::future::pending::<()>().await;
         }
-        made.map(LaunchedJob::Job)
-            .map_err(|error| SubmissionError::new("x/store", error.to_string()))
+        made.map_err(|error| SubmissionError::new("x/store", error.to_string()))
     }
 }
 
@@ -99,6 +114,19 @@ pub(crate) fn new_job(slot: Option<SlotKey>) -> NewJob {
         slot,
         plan_job: None,
         mark: None,
+    }
+}
+
+pub(crate) fn new_plan_job(request_id: &str) -> NewPlanJob {
+    NewPlanJob {
+        request_id: request_id.to_owned(),
+        plan: "test".to_owned(),
+        environment: String::new(),
+        options: "{}".to_owned(),
+        userdata: "{}".to_owned(),
+        owner: "ada".to_owned(),
+        owner_id: "7".to_owned(),
+        created_ms: 1,
     }
 }
 
@@ -225,6 +253,12 @@ impl World {
             Ok(found) => found,
             Err(_) => panic!("it stays {:?}", self.schedules.get(id).await.unwrap()),
         }
+    }
+
+    /// Number of plan jobs.
+    pub(crate) async fn plan_jobs(&self) -> u64 {
+        let (filter, page) = (PlanJobFilter::default(), ListPage::default());
+        self.store.plan_jobs(&filter, page).await.unwrap().1
     }
 
     pub(crate) async fn jobs(&self) -> u64 {

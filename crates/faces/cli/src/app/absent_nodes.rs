@@ -1,24 +1,54 @@
-//! Nodes of applications that are not connected: [`print_absent_nodes`], [`describe_absence`].
+//! Nodes of applications and runs that are not connected: [`print_absent_nodes`], [`warn_of_absent_nodes`],
+//! [`describe_absence`].
 //!
 //! Invariant: similar names are those that the server gave; none is searched here.
 
+use api_types::Scope;
 use api_types::environments::{AbsentNodes, UnknownNode};
 
+use super::requests::fetch_run_order;
+use crate::client::ApiClient;
 use crate::defaults::ABSENT_NODES_SHOWN;
 use crate::terminal::{escape_control, escaped_name, style_heading};
 
 /// Prints the nodes that are not connected, those first of which nothing is known.
 pub(crate) fn print_absent_nodes(nodes: &AbsentNodes) {
+    for list in list_absent_nodes(nodes) {
+        say!("");
+        list.iter().for_each(|line| say!("{line}"));
+    }
+}
+
+/// Writes the nodes of a run that are not connected to standard error, before the run starts. If the server does not tell
+/// them, nothing is written: whatever prevents the run is the answer to the command itself.
+pub(crate) async fn warn_of_absent_nodes(
+    client: &ApiClient,
+    environment: &str,
+    scope: &Scope,
+    multi_pass: bool,
+) {
+    let Ok(order) = fetch_run_order(client, environment, scope, multi_pass).await else {
+        return;
+    };
+    for list in list_absent_nodes(&order.absent_nodes) {
+        list.iter().for_each(|line| anstream::eprintln!("{line}"));
+        anstream::eprintln!();
+    }
+}
+
+/// The lines of each kind of nodes that are not connected.
+fn list_absent_nodes(nodes: &AbsentNodes) -> Vec<Vec<String>> {
     let unknown = nodes.unknown.iter().map(describe_unknown_node);
     let disconnected = nodes.disconnected.iter().map(|node| escaped_name(node));
-    let unknown: Vec<String> = unknown.collect();
-    let disconnected: Vec<String> = disconnected.collect();
-    print_names("Never connected", &unknown, nodes.unknown_omitted);
-    print_names(
-        "Not connected now",
-        &disconnected,
-        nodes.disconnected_omitted,
-    );
+    let lists = [
+        list_names("Never connected", unknown.collect(), nodes.unknown_omitted),
+        list_names(
+            "Not connected now",
+            disconnected.collect(),
+            nodes.disconnected_omitted,
+        ),
+    ];
+    lists.into_iter().flatten().collect()
 }
 
 /// The reason that a node cannot run, after a comma; empty if it is connected, or is not named among many others.
@@ -34,23 +64,21 @@ pub(super) fn describe_absence(node: &str, absent_nodes: &AbsentNodes) -> String
     }
 }
 
-/// Prints some names below the number of all, of which `omitted` are not in the list.
-fn print_names(heading: &str, names: &[String], omitted: u64) {
+/// Some names below the number of all, of which `omitted` are not in the list; `None` without names.
+fn list_names(heading: &str, names: Vec<String>, omitted: u64) -> Option<Vec<String>> {
     let (shown, others) = names.split_at(names.len().min(ABSENT_NODES_SHOWN));
     let others = omitted + others.len() as u64;
     let nodes = match shown.len() as u64 + others {
-        0 => return,
+        0 => return None,
         1 => "1 node".to_owned(),
         count => format!("{count} nodes"),
     };
-    say!("");
-    say!("{}: {nodes}", style_heading(heading));
-    for name in shown {
-        say!("  {name}");
-    }
+    let mut lines = vec![format!("{}: {nodes}", style_heading(heading))];
+    lines.extend(shown.iter().map(|name| format!("  {name}")));
     if others > 0 {
-        say!("  and {others} more");
+        lines.push(format!("  and {others} more"));
     }
+    Some(lines)
 }
 
 /// The name of a node, with similar names of known nodes.
@@ -99,5 +127,24 @@ mod tests {
         ] {
             assert_eq!(describe_absence(node, &nodes), described, "{node}");
         }
+    }
+
+    #[test]
+    fn absent_nodes_are_listed_by_kind_and_some_of_many_by_name() {
+        let disconnected = (0..12).map(|n| format!("db{n}"));
+        let nodes = AbsentNodes {
+            disconnected: disconnected.collect(),
+            disconnected_omitted: 5,
+            ..AbsentNodes::default()
+        };
+        let lists = list_absent_nodes(&nodes);
+        let [list] = &lists[..] else {
+            panic!("{lists:?}")
+        };
+        let plain = |line: &String| anstream::adapter::strip_str(line).to_string();
+        let list: Vec<String> = list.iter().map(plain).collect();
+        assert_eq!(list[..2], ["Not connected now: 17 nodes", "  db0"]);
+        assert_eq!(list[10..], ["  db9", "  and 7 more"]);
+        assert!(list_absent_nodes(&AbsentNodes::default()).is_empty());
     }
 }

@@ -4,11 +4,11 @@
 
 pub(crate) mod absent_nodes;
 pub(crate) mod plan;
+pub(crate) mod requests;
 mod run;
 mod show;
 
 use api_types::Scope;
-use api_types::environments::{RunOrder, RunOrderQuery};
 
 use crate::client::ApiClient;
 use crate::failure::usage;
@@ -62,27 +62,6 @@ pub(crate) fn required_environment(named: Option<&String>, client: &ApiClient) -
         Some(name) => Ok(name.clone()),
         None => usage("an application needs an environment; name it with --environment"),
     }
-}
-
-/// The order in which the nodes of a scope would run in an environment, or their passes.
-pub(crate) async fn fetch_run_order(
-    client: &ApiClient,
-    environment: &str,
-    scope: &Scope,
-    multi_pass: bool,
-) -> Result<RunOrder> {
-    let query = RunOrderQuery {
-        scope: scope.clone(),
-        multi_pass,
-    };
-    let path = [
-        "orchestrator",
-        "v1",
-        "environments",
-        environment,
-        "run_order",
-    ];
-    client.post(&path, &query).await
 }
 
 // === impl ApplicationArguments ===

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use api_types::environments::{RunOrder, RunOrderNode};
 
+use super::ApplicationArguments;
 use super::absent_nodes::print_absent_nodes;
-use super::{ApplicationArguments, fetch_run_order};
+use super::requests::fetch_run_order;
 use crate::VerbResult;
 use crate::client::ApiClient;
 use crate::defaults::WAITS_NAMED;

@@ -1,7 +1,9 @@
 //! `tutti app run`: runs Puppet on the nodes of an application, in their order.
 
+use super::ApplicationArguments;
+use super::absent_nodes::warn_of_absent_nodes;
 use super::plan::print_run_order;
-use super::{ApplicationArguments, fetch_run_order};
+use super::requests::fetch_run_order;
 use crate::client::ApiClient;
 use crate::failure::usage;
 use crate::job::run::{PuppetRunArguments, PuppetRunScope};
@@ -26,14 +28,16 @@ pub struct Options {
 pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let environment = options.application.environment(client)?;
     let scope = options.application.scope();
-    if !options.yes {
+    let multi_pass = options.run.multi_pass;
+    if options.yes {
+        warn_of_absent_nodes(client, &environment, &scope, multi_pass).await;
+    } else {
         let is_human = options.run.shown.format == OutputFormat::Human;
         if !is_human || !terminal::can_confirm() {
             return usage(
                 "no terminal at which to show the order and to confirm the run; add --yes",
             );
         }
-        let multi_pass = options.run.multi_pass;
         let order = fetch_run_order(client, &environment, &scope, multi_pass).await?;
         print_run_order(&order, &environment);
         say!("");

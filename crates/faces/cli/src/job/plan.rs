@@ -230,7 +230,7 @@ async fn run_order(
     }
     match environment {
         "" => Ok(None),
-        name => app::fetch_run_order(client, name, scope, multi_pass)
+        name => app::requests::fetch_run_order(client, name, scope, multi_pass)
             .await
             .map(Some),
     }

@@ -5,6 +5,7 @@ use api_types::{DeployCommand, JobCreated, Scope};
 use super::converge::{self, ConvergenceFlags};
 use super::multi_pass;
 use super::puppet::{PuppetRunFlags, PuppetRunTargets};
+use crate::app::absent_nodes::warn_of_absent_nodes;
 use crate::client::ApiClient;
 use crate::follow::JobStart;
 use crate::present::OutputOptions;
@@ -67,6 +68,10 @@ pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let scope = options.place.targets.scope(client).await?;
     let told = options.place.targets.describe_targets(&scope);
     let (environment, is_enforced) = options.place.environment(client);
+    if !environment.is_empty() {
+        let multi_pass = options.run.multi_pass;
+        warn_of_absent_nodes(client, &environment, &scope, multi_pass).await;
+    }
     let nodes = PuppetRunScope {
         environment: &environment,
         is_enforced,

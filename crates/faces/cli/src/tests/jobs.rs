@@ -230,7 +230,10 @@ async fn passes_are_started_by_a_command_of_their_own_and_shown_with_what_is_lef
     let order = json!({"items": [item(1, &["Web[b]"]), item(2, &[])], "partial_instances": []});
     let mut answers = all_well();
     let command = "POST /orchestrator/v1/command/multi_pass";
-    answers.extend([(command, 202, json!({"name": "7"})), (path, 200, order)]);
+    answers.extend([
+        (command, 202, json!({"name": "7"})),
+        (path, 200, order.clone()),
+    ]);
     let fake = Fake::start(answers).await;
     let words = "tutti app run Pair -e production --multi-pass --barrier --yes --no-wait";
     let words: Vec<_> = words.split_whitespace().collect();
@@ -245,6 +248,8 @@ async fn passes_are_started_by_a_command_of_their_own_and_shown_with_what_is_lef
         assert!(error.contains("cannot be used with"), "{error}");
     }
 
+    assert_eq!(fake.body(path)["multi_pass"], true);
+    let fake = Fake::start(vec![(path, 200, order)]).await;
     let words = "tutti app plan Pair -e production --multi-pass";
     let planned = fake
         .run(&words.split_whitespace().collect::<Vec<_>>())
@@ -256,6 +261,33 @@ async fn passes_are_started_by_a_command_of_their_own_and_shown_with_what_is_lef
         "Pass 2, level 0: 1 node",
     ] {
         assert!(planned.printed.contains(line), "{}", planned.printed);
+    }
+}
+
+#[tokio::test]
+async fn absent_nodes_are_looked_up_before_a_run_that_is_not_confirmed() {
+    let path = "POST /orchestrator/v1/environments/production/run_order";
+    let absent = json!({"unknown": [{"name": "wbe1", "near": ["web1"]}], "unknown_omitted": 0,
+        "disconnected": [], "disconnected_omitted": 0});
+    let order = json!({"items": [], "partial_instances": [], "absent_nodes": absent});
+    for (line, is_looked_up) in [
+        ("tutti job run -n wbe1 -e production --no-wait", true),
+        ("tutti job run -n wbe1 --no-wait", false),
+        ("tutti app run Lamp -e production --yes --no-wait", true),
+    ] {
+        // the run starts whether the server tells them or not
+        for status in [200, 400] {
+            let mut answers = all_well();
+            answers.push((path, status, order.clone()));
+            let fake = Fake::start(answers).await;
+            let words: Vec<_> = line.split(' ').collect();
+            let ran = fake.run(&words).await;
+            assert_eq!((ran.code, ran.printed.as_str()), (0, "81\n"), "{line}");
+            let asked = fake.asked().into_iter().map(|it| it.what);
+            let asked: Vec<String> = asked.filter(|it| it == path || it == DEPLOY).collect();
+            let expected = [path, DEPLOY];
+            assert_eq!(asked, expected[usize::from(!is_looked_up)..], "{line}");
+        }
     }
 }
 

@@ -1,20 +1,19 @@
 //! `POST command/converge`: runs Puppet on nodes until they have converged.
 //!
-//! Invariant: it needs the same rights as `command/deploy`, and its nodes are those that the scope names now.
+//! Invariant: it needs the same rights as `command/deploy`, and its nodes are those that the scope names when it starts.
 
-use api_types::{ConvergeCommand, ConvergenceLimits};
+use api_types::ConvergeCommand;
 use axum::extract::State;
 use convergence::{CONVERGENCE_PLAN, ConvergenceLaunch, ConvergenceOptions};
-use jobs::{JobWork, PuppetWork};
 use serde_json::{Value, json};
 
 use crate::SharedApiContext;
 use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
 use crate::caller::ApiCaller;
-use crate::plans::run::{PlanStartedReply, start_launch, started_reply};
-use crate::puppet_plans::{PuppetPlan, without_scope};
-use crate::puppet_runs::{self, RequestedCode, choose_code};
+use crate::failure::ApiFailure;
+use crate::plans::run::{PlanStartedReply, started_reply};
+use crate::puppet_plans::{PreparedPuppetPlan, PuppetPlan, RequestedRuns, without_scope};
 use crate::refusals::scope_refusal;
 
 pub(crate) async fn run(
@@ -24,36 +23,38 @@ pub(crate) async fn run(
     StrictBody(command): StrictBody<ConvergeCommand>,
 ) -> PlanStartedReply {
     command.check()?;
-    let ConvergeCommand { deploy, limits } = command;
-    let code = RequestedCode::of(&deploy);
-    let mut spec = puppet_runs::request(&api, &caller, deploy.clone())?;
-    // first, because applications are those of the code
-    let hold = choose_code(&api, &mut spec, code).await?;
-    let nodes = api.jobs.resolve_job(&spec).await.map_err(scope_refusal)?;
-    let JobWork::Puppet(PuppetWork { code, .. }) = spec.work else {
-        unreachable!("the command is a run of Puppet");
-    };
-    let shown = shown_params(nodes.len(), &limits);
-    let launch = ConvergenceLaunch {
-        nodes,
-        command: without_scope(&deploy),
-        code,
-        options: ConvergenceOptions::from(&limits),
-    };
-    let plan = PuppetPlan {
-        name: CONVERGENCE_PLAN,
-        deploy: &deploy,
-        code: &launch.code,
-        stored: launch.to_stored(),
-        shown,
-    };
-    let launch = plan.into_launch(&caller);
-    let number = start_launch(&api, &launch, hold).await?;
+    let plan = prepare_waves(&api, &caller, &command).await?;
+    let number = plan.start(&api).await?;
     Ok(started_reply(&base, number))
 }
 
-fn shown_params(nodes: usize, limits: &ConvergenceLimits) -> Vec<(&'static str, Value)> {
+/// The plan of the waves, with the code and the nodes that the command names now.
+pub(crate) async fn prepare_waves(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
+    command: &ConvergeCommand,
+) -> Result<PreparedPuppetPlan, ApiFailure> {
+    let ConvergeCommand { deploy, limits } = command;
+    let runs = RequestedRuns::new(api, caller, deploy).await?;
+    let nodes = api.jobs.resolve_job(&runs.spec).await;
+    let nodes = nodes.map_err(scope_refusal)?;
     let options = ConvergenceOptions::from(limits);
+    let shown = shown_params(nodes.len(), &options);
+    let launch = ConvergenceLaunch {
+        nodes,
+        command: without_scope(deploy),
+        code: runs.code.clone(),
+        options,
+    };
+    let plan = PuppetPlan {
+        name: CONVERGENCE_PLAN,
+        stored: launch.to_stored(),
+        shown,
+    };
+    Ok(runs.into_plan(plan, deploy, caller))
+}
+
+fn shown_params(nodes: usize, options: &ConvergenceOptions) -> Vec<(&'static str, Value)> {
     vec![
         ("nodes", json!(nodes)),
         ("max_waves", json!(options.max_waves)),

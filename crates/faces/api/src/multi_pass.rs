@@ -1,13 +1,13 @@
 //! `POST command/multi_pass`: runs Puppet on nodes of applications that wait for each other, in passes.
 //!
-//! Invariant: it needs the same rights as `command/deploy`, and its nodes and passes are those of the scope now.
+//! Invariant: it needs the same rights as `command/deploy`, and its nodes and passes are those of the scope when it starts.
 
 use api_types::multi_pass::MULTI_PASS_PLAN;
 use api_types::{DeployCommand, MultiPassCommand};
 use axum::extract::State;
 use convergence::passes::MultiPassLaunch;
 use environments::EnvironmentName;
-use jobs::{JobSpec, JobWork, PlannedPasses, PuppetWork};
+use jobs::PlannedPasses;
 use serde_json::{Value, json};
 
 use crate::SharedApiContext;
@@ -16,9 +16,8 @@ use crate::body::StrictBody;
 use crate::caller::ApiCaller;
 use crate::failure::ApiFailure;
 use crate::job_specs::{invalid_environment_name, run_job_error};
-use crate::plans::run::{PlanStartedReply, start_launch, started_reply};
-use crate::puppet_plans::{PuppetPlan, without_scope};
-use crate::puppet_runs::{self, RequestedCode, choose_code};
+use crate::plans::run::{PlanStartedReply, started_reply};
+use crate::puppet_plans::{PreparedPuppetPlan, PuppetPlan, RequestedRuns, without_scope};
 
 pub(crate) async fn run(
     State(api): State<SharedApiContext>,
@@ -27,48 +26,47 @@ pub(crate) async fn run(
     StrictBody(command): StrictBody<MultiPassCommand>,
 ) -> PlanStartedReply {
     command.check()?;
-    let MultiPassCommand { deploy } = command;
-    let code = RequestedCode::of(&deploy);
-    let mut spec = puppet_runs::request(&api, &caller, deploy.clone())?;
-    // first, because applications are those of the code
-    let hold = choose_code(&api, &mut spec, code).await?;
-    let planned = plan_passes(&api, &deploy, &spec).await?;
-    let JobWork::Puppet(PuppetWork { code, .. }) = spec.work else {
-        unreachable!("the command is a run of Puppet");
-    };
+    let plan = prepare_passes(&api, &caller, &command.deploy).await?;
+    let number = plan.start(&api).await?;
+    Ok(started_reply(&base, number))
+}
+
+/// The plan of the passes, with the code, the nodes and the passes of the command now.
+pub(crate) async fn prepare_passes(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
+    deploy: &DeployCommand,
+) -> Result<PreparedPuppetPlan, ApiFailure> {
+    let runs = RequestedRuns::new(api, caller, deploy).await?;
+    let planned = plan_passes(api, deploy, &runs).await?;
     let shown = shown_params(&planned);
     let launch = MultiPassLaunch {
         planned: planned.passes,
-        command: without_scope(&deploy),
-        code,
+        command: without_scope(deploy),
+        code: runs.code.clone(),
     };
     let plan = PuppetPlan {
         name: MULTI_PASS_PLAN,
-        deploy: &deploy,
-        code: &launch.code,
         stored: launch.to_stored(),
         shown,
     };
-    let launch = plan.into_launch(&caller);
-    let number = start_launch(&api, &launch, hold).await?;
-    Ok(started_reply(&base, number))
+    Ok(runs.into_plan(plan, deploy, caller))
 }
 
 async fn plan_passes(
     api: &SharedApiContext,
     deploy: &DeployCommand,
-    spec: &JobSpec,
+    runs: &RequestedRuns,
 ) -> Result<PlannedPasses, ApiFailure> {
     let environment: EnvironmentName = deploy
         .environment
         .parse()
         .map_err(|error| invalid_environment_name(&deploy.environment, &error))?;
-    let JobWork::Puppet(work) = &spec.work else {
-        unreachable!("the command is a run of Puppet");
-    };
-    let code_id = work.code.code_id();
+    let code_id = runs.code.code_id();
     let version = (&environment, code_id.as_ref());
-    let planning = api.jobs.node_passes(&spec.scope, version, &spec.owner_id);
+    let planning = api
+        .jobs
+        .node_passes(&runs.spec.scope, version, &runs.spec.owner_id);
     planning.await.map_err(run_job_error)
 }
 

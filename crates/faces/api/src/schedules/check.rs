@@ -17,6 +17,7 @@ use crate::caller::ApiCaller;
 use crate::code;
 use crate::code_manager;
 use crate::failure::ApiFailure;
+use crate::job_specs::run_job_error;
 use crate::refusals::scope_refusal;
 use crate::{plans, puppet_runs, task};
 
@@ -30,6 +31,14 @@ pub(super) async fn check(
         ScheduledInput::Task(command) => Box::pin(check_task(api, caller, *command)).await,
         ScheduledInput::Deploy(command) => {
             Box::pin(check_deploy(api, caller, *command)).await?;
+            Ok(Vec::new())
+        }
+        ScheduledInput::Converge(command) => {
+            Box::pin(check_deploy(api, caller, command.deploy)).await?;
+            Ok(Vec::new())
+        }
+        ScheduledInput::MultiPass(command) => {
+            Box::pin(check_passes(api, caller, command.deploy)).await?;
             Ok(Vec::new())
         }
         ScheduledInput::Plan(command) => {
@@ -92,7 +101,7 @@ async fn check_deploy(
     api: &SharedApiContext,
     caller: &ApiCaller,
     command: DeployCommand,
-) -> Result<(), ApiFailure> {
+) -> Result<JobSpec, ApiFailure> {
     puppet_runs::may_run(api, caller)?;
     let environment = command.environment.clone();
     if !environment.is_empty() {
@@ -102,7 +111,28 @@ async fn check_deploy(
     if !environment.is_empty() {
         code::read(api, &environment, |_| Ok(())).await?;
     }
-    check_scope(api, &spec, &environment).await
+    check_scope(api, &spec, &environment).await?;
+    Ok(spec)
+}
+
+/// Checks that the nodes have passes with the live code; those of a version that the command names are planned at the start.
+async fn check_passes(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
+    command: DeployCommand,
+) -> Result<(), ApiFailure> {
+    let is_of_version = command.code_id.is_some();
+    let spec = check_deploy(api, caller, command).await?;
+    let Some(environment) = spec.work.environment().filter(|_| !is_of_version) else {
+        return Ok(());
+    };
+    let version = (environment, None);
+    let planning = api.jobs.node_passes(&spec.scope, version, &spec.owner_id);
+    match planning.await {
+        // `check_scope` has decided on scopes without nodes.
+        Ok(_) | Err(RunJobError::Scope(ScopeError::EmptyTarget)) => Ok(()),
+        Err(error) => Err(run_job_error(error)),
+    }
 }
 
 /// Checks that the nodes can be looked up. A query or a node group may have none now: that of nodes whose last run failed,

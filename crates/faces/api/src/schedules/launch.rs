@@ -19,8 +19,10 @@ use super::responses::schedule_type;
 use super::write::join_input;
 use crate::SharedApiContext;
 use crate::caller::ApiCaller;
+use crate::converge::prepare_waves;
 use crate::failure::ApiFailure;
 use crate::job_specs::create_job;
+use crate::multi_pass::prepare_passes;
 use crate::{plans, puppet_runs, task};
 
 #[async_trait]
@@ -77,6 +79,18 @@ async fn launch(
             spec.slot = Some(slot);
             let started = puppet_runs::create_job(api, spec, code).await;
             started.map(LaunchedJob::Job)
+        }
+        ScheduledInput::Converge(command) => {
+            puppet_runs::may_run(api, &caller)?;
+            let plan = Box::pin(prepare_waves(api, &caller, &command)).await?;
+            let started = plan.of_slot(slot).start(api).await;
+            started.map(LaunchedJob::Plan)
+        }
+        ScheduledInput::MultiPass(command) => {
+            puppet_runs::may_run(api, &caller)?;
+            let plan = Box::pin(prepare_passes(api, &caller, &command.deploy)).await?;
+            let started = plan.of_slot(slot).start(api).await;
+            started.map(LaunchedJob::Plan)
         }
         ScheduledInput::Plan(command) => {
             let mut request = plans::run::prepare_plan(api, &caller, *command).await?;

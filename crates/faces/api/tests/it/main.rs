@@ -44,6 +44,7 @@ mod run_orders;
 mod run_reports;
 mod schedule_owners;
 mod scheduled_plans;
+mod scheduled_puppet;
 mod schedules;
 mod selected_nodes;
 mod site;

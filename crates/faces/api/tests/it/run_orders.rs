@@ -23,7 +23,7 @@ use crate::world::{Reply, World};
 
 /// Components as `(instance, node, produces, consumes)`.
 #[derive(Debug)]
-struct Applications(&'static [(&'static str, &'static str, &'static str, &'static str)]);
+pub(crate) struct Applications(&'static [(&'static str, &'static str, &'static str, &'static str)]);
 
 const LAMP: Applications = Applications(&[
     ("Lamp[app1]", "web1", "", "Sql[app1]"),
@@ -39,13 +39,13 @@ const MISTYPED: Applications = Applications(&[
     ("Lamp[app1]", "away.example.com", "", ""),
 ]);
 
-const CROSSED: Applications = Applications(&[
+pub(crate) const CROSSED: Applications = Applications(&[
     ("App[x]", "a", "Sql[a]", "Sql[b]"),
     ("App[x]", "b", "Sql[b]", "Sql[a]"),
 ]);
 
 /// Each node has a database, and the web server of the other one's.
-const PAIR: Applications = Applications(&[
+pub(crate) const PAIR: Applications = Applications(&[
     ("Pair[one]", "a", "Sql[a]", ""),
     ("Pair[one]", "a", "", "Sql[b]"),
     ("Pair[one]", "b", "Sql[b]", ""),

@@ -28,7 +28,7 @@ pub struct Options {
 pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let environment = options.application.environment(client)?;
     let scope = options.application.scope();
-    let multi_pass = options.run.multi_pass;
+    let multi_pass = options.run.mode.multi_pass;
     if options.yes {
         warn_of_absent_nodes(client, &environment, &scope, multi_pass).await;
     } else {

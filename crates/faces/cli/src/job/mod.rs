@@ -8,6 +8,7 @@ pub(crate) mod puppet;
 mod puppet_plan;
 pub(crate) mod requests;
 pub(crate) mod run;
+pub(crate) mod run_mode;
 mod show;
 mod stop;
 

@@ -1,10 +1,11 @@
 //! `tutti job run`: run Puppet on nodes. Main types: [`Options`], [`PuppetRunArguments`].
 
+use api_types::schedules::PuppetRunMode;
 use api_types::{DeployCommand, JobCreated, Scope};
 
-use super::converge::{self, ConvergenceFlags};
-use super::multi_pass;
 use super::puppet::{PuppetRunFlags, PuppetRunTargets};
+use super::run_mode::RunModeFlags;
+use super::{converge, multi_pass};
 use crate::app::absent_nodes::warn_of_absent_nodes;
 use crate::client::ApiClient;
 use crate::follow::JobStart;
@@ -33,17 +34,10 @@ pub(crate) struct PuppetRunArguments {
     #[arg(long, conflicts_with_all = ["batch", "splay"], help_heading = "Rollout")]
     barrier: bool,
     /// Keep nodes of applications on which the run does not succeed from running Puppet by themselves afterwards
-    #[arg(long, conflicts_with = "splay", help_heading = "Rollout")]
+    #[arg(long, conflicts_with_all = ["splay", "multi_pass"], help_heading = "Rollout")]
     quarantine: bool,
-    /// Run nodes of applications that wait for each other in passes: first without the components that have to wait
-    #[arg(
-        long,
-        conflicts_with_all = ["quarantine", "splay", "until_converged"],
-        help_heading = "Rollout"
-    )]
-    pub(crate) multi_pass: bool,
     #[command(flatten)]
-    convergence: ConvergenceFlags,
+    pub(crate) mode: RunModeFlags,
     /// Reason, stored with the job
     #[arg(long)]
     description: Option<String>,
@@ -69,7 +63,7 @@ pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let told = options.place.targets.describe_targets(&scope);
     let (environment, is_enforced) = options.place.environment(client);
     if !environment.is_empty() {
-        let multi_pass = options.run.multi_pass;
+        let multi_pass = options.run.mode.multi_pass;
         warn_of_absent_nodes(client, &environment, &scope, multi_pass).await;
     }
     let nodes = PuppetRunScope {
@@ -115,10 +109,12 @@ impl PuppetRunArguments {
             no_wait: self.no_wait,
             format: self.shown.format,
         };
-        match (self.convergence.until_converged, self.multi_pass) {
-            (true, _) => Box::pin(converge::start(command, &self.convergence, watch, client)).await,
-            (false, true) => Box::pin(multi_pass::start(command, watch, client)).await,
-            (false, false) => Box::pin(start(command, watch, client)).await,
+        match self.mode.mode() {
+            PuppetRunMode::UntilConverged(limits) => {
+                Box::pin(converge::start(command, limits, watch, client)).await
+            }
+            PuppetRunMode::MultiPass => Box::pin(multi_pass::start(command, watch, client)).await,
+            PuppetRunMode::Once => Box::pin(start(command, watch, client)).await,
         }
     }
 }

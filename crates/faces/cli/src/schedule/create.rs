@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{SCHEDULED, read};
 use crate::client::ApiClient;
 use crate::job::puppet::{PuppetRunFlags, PuppetRunTargets};
+use crate::job::run_mode::RunModeFlags;
 use crate::params::ParameterArguments;
 use crate::plan::PlanTargets;
 use crate::plan::requests::fetch_plan_detail;
@@ -47,6 +48,8 @@ pub struct RunOptions {
     place: PuppetRunTargets,
     #[command(flatten)]
     limits: JobLimits,
+    #[command(flatten)]
+    mode: RunModeFlags,
     /// Reason, stored with each job
     #[arg(long)]
     description: Option<String>,
@@ -128,6 +131,7 @@ pub(super) async fn run(options: RunOptions, client: &ApiClient) -> VerbResult {
     for key in ["environment", "description", "userdata"] {
         input.remove(key);
     }
+    options.mode.mode().put(&mut input);
     let job = CreateScheduledJob {
         kind: ScheduledType::Deploy,
         input,

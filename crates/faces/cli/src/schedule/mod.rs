@@ -30,7 +30,8 @@ pub enum ScheduleVerb {
     #[command(after_long_help = "Examples:
   tutti schedule run --every 1d --query 'nodes[certname] { certname ~ \"^web\" }' --noop
   tutti schedule run --times 02:00,14:00 --weekdays sat,sun --blackout 12:00/13:00 \\
-    --node-group 'Web servers'")]
+    --node-group 'Web servers'
+  tutti schedule run --cron '0 3 * * 1' --node-group Cluster -e production --until-converged")]
     Run(create::RunOptions),
     /// Schedule a plan; its questions get their default answers, and fail without one
     #[command(after_long_help = "Examples:

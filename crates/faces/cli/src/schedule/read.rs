@@ -1,10 +1,10 @@
 //! `tutti schedule list`, `show` and `preview`.
 
-use api_types::schedules::{ScheduledJob, ScheduledJobList, ScheduledType};
+use api_types::schedules::{PuppetRunMode, ScheduledJob, ScheduledJobList, ScheduledType};
 use serde_json::{Value, json};
 
 use super::SCHEDULED;
-use super::when::describe_schedule;
+use super::when::{describe_schedule, format_duration};
 use crate::client::{ApiClient, route};
 use crate::present::Fields;
 use crate::terminal::{escape_control, style_dim, style_failure};
@@ -46,6 +46,7 @@ pub(super) fn print(job: &ScheduledJob) {
         .value("enabled", enabled)
         .optional_text("description", description)
         .value("what", describe_target(job))
+        .optional("waves", describe_waves(job))
         .value("when", describe_schedule(&job.schedule))
         .text("input", &json!(job.input).to_string())
         .text("environment", &job.environment)
@@ -85,17 +86,61 @@ fn describe_target(job: &ScheduledJob) -> String {
         (ScheduledType::Plan, Some(name)) => format!("plan {}", escape_control(name)),
         (ScheduledType::Task, None) => "task".to_owned(),
         (ScheduledType::Plan, None) => "plan".to_owned(),
-        (ScheduledType::Deploy, _) => "puppet".to_owned(),
+        (ScheduledType::Deploy, _) => match run_mode(job) {
+            PuppetRunMode::Once => "puppet".to_owned(),
+            PuppetRunMode::UntilConverged(_) => "puppet until converged".to_owned(),
+            PuppetRunMode::MultiPass => "puppet in passes".to_owned(),
+        },
+    }
+}
+
+/// The way in which a scheduled job runs Puppet; once if a newer server has a way that is not known here.
+fn run_mode(job: &ScheduledJob) -> PuppetRunMode {
+    PuppetRunMode::take(&mut job.input.clone()).unwrap_or(PuppetRunMode::Once)
+}
+
+/// The limits of repeated runs, as far as they are set; `None` for other jobs.
+fn describe_waves(job: &ScheduledJob) -> Option<String> {
+    let PuppetRunMode::UntilConverged(limits) = run_mode(job) else {
+        return None;
+    };
+    let parts = [
+        limits.max_waves.map(|most| format!("at most {most}")),
+        limits
+            .min_gap
+            .map(|gap| format!("at least {} apart", format_duration(gap))),
+        limits
+            .max_delay
+            .map(|delay| format!("at most {} for a node", format_duration(delay))),
+        limits
+            .strict
+            .then(|| "until no run changes anything".to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// True if the last start made, or would have made, a plan job.
+fn starts_plan_job(scheduled: &ScheduledJob) -> bool {
+    let job = scheduled.last_run.as_ref().map(|run| &run.job);
+    match job.and_then(|job| job.id.as_deref()) {
+        // it may be older than the input
+        Some(url) => url.contains("/plan_jobs/"),
+        None => match scheduled.kind {
+            ScheduledType::Plan => true,
+            ScheduledType::Deploy => run_mode(scheduled) != PuppetRunMode::Once,
+            ScheduledType::Task => false,
+        },
     }
 }
 
 /// The last start and its job, or the reason why there is none; `None` before the first start.
 fn format_last_run(scheduled: &ScheduledJob) -> Option<String> {
-    let job = match scheduled.kind {
-        ScheduledType::Plan => "plan job",
-        ScheduledType::Task | ScheduledType::Deploy => "job",
-    };
     let run = scheduled.last_run.as_ref()?;
+    let job = match starts_plan_job(scheduled) {
+        true => "plan job",
+        false => "job",
+    };
     Some(match (&run.job.name, &run.job.submission_error) {
         (Some(number), _) => format!("{} as {job} {number}", run.time),
         (None, Some(error)) => {

@@ -189,7 +189,7 @@ pub(super) fn describe_schedule(schedule: &Schedule) -> String {
 }
 
 /// The time in the largest unit that divides it.
-fn format_duration(seconds: u64) -> String {
+pub(super) fn format_duration(seconds: u64) -> String {
     let units = [(86_400, "d"), (3_600, "h"), (60, "min")];
     let unit = units
         .iter()

@@ -1,8 +1,10 @@
 //! `node-group`, `schedule`, `connection`, `webhook`, `query`, `plan`.
 
+use clap::Parser as _;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
+use super::Arguments;
 use super::fake::{Answers, Fake};
 
 const GROUP: &str = "0e6d1f9c-1111-4222-8333-444455556666";
@@ -407,4 +409,89 @@ async fn the_key_of_a_webhook_is_shown_once() {
         (&body["enabled"], &body["events"], &body["url"]),
         (&json!(false), &json!([]), &Value::Null)
     );
+}
+
+/// A scheduled job of Puppet runs with this input, whose last start made the job with this address.
+fn scheduled_puppet(input: Value, last_job: Value) -> Value {
+    let mut job = scheduled();
+    job["type"] = json!("deploy");
+    job["input"] = input;
+    job["last_run"]["job"] = last_job;
+    job
+}
+
+#[tokio::test]
+async fn waves_and_passes_are_scheduled_with_the_flags_of_jobs_and_shown_in_words() {
+    let create = "POST /orchestrator/v1/scheduled_jobs/environment_jobs";
+    let show = "GET /orchestrator/v1/scheduled_jobs/environment_jobs/3";
+    let reply = json!({"scheduled_job": {"id": "", "name": "3"}});
+    let plan_job = |number: u64| json!({"id": format!("https://x/orchestrator/v1/plan_jobs/{number}"), "name": number});
+    let limits = json!({"max_waves": 5, "min_gap": 60, "max_delay": 120, "strict": true});
+    let refused = json!({"name": null, "submission_error":
+        {"kind": "puppetlabs.orchestrator/empty-target", "msg": "no node", "details": {}}});
+    for (flags, key, value, last_job, lines) in [
+        (
+            "--until-converged --max-waves 5 --min-gap 1m --max-delay 2m --strict",
+            "until_converged",
+            limits,
+            plan_job(7),
+            [
+                "what           puppet until converged\n",
+                "waves          at most 5; at least 1 min apart; at most 2 min for a node; until no run changes anything\n",
+                "as plan job 7\n",
+            ],
+        ),
+        (
+            "--until-converged",
+            "until_converged",
+            json!({"strict": false}),
+            refused,
+            [
+                "puppet until converged\n",
+                "no plan job: no node\n",
+                "runs           7\n",
+            ],
+        ),
+        (
+            "--multi-pass",
+            "multi_pass",
+            json!(true),
+            json!({"id": "https://x/orchestrator/v1/jobs/8", "name": 8}),
+            [
+                "what           puppet in passes\n",
+                "as job 8\n",
+                "runs           7\n",
+            ],
+        ),
+    ] {
+        let input = json!({"scope": {"application": "Pair"}, key: value});
+        let shown = scheduled_puppet(input, last_job);
+        let fake = Fake::start(vec![(create, 200, reply.clone()), (show, 200, shown)]).await;
+        let words =
+            format!("tutti schedule run -e production --application Pair --every 1d {flags}");
+        let words: Vec<&str> = words.split(' ').collect();
+        assert_eq!(fake.run(&words).await.error, "");
+        let input = &fake.body(create)["input"];
+        assert_eq!(input[key], value);
+        let other = ["until_converged", "multi_pass"]
+            .into_iter()
+            .find(|it| *it != key);
+        assert!(input.get(other.unwrap()).is_none(), "{input}");
+        let printed = fake.run(&["tutti", "schedule", "show", "3"]).await.printed;
+        for line in lines {
+            assert!(printed.contains(line), "{printed}");
+        }
+    }
+    for contradiction in [
+        "--multi-pass --until-converged",
+        "--multi-pass --splay 1h",
+        "--until-converged --noop",
+        "--max-waves 3",
+    ] {
+        let words = format!("tutti schedule run -e production -n a --every 1d {contradiction}");
+        assert!(
+            Arguments::try_parse_from(words.split(' ')).is_err(),
+            "{contradiction}"
+        );
+    }
 }

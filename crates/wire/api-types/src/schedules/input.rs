@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::ScheduledType;
+use super::{ScheduledType, puppet_input};
 use crate::rollout::{BatchSizes, Portion};
 use crate::scope::Scope;
 use crate::{
-    ApiError, DeployCommand, EnvironmentPlanRunCommand, Object, TaskCommand, kinds, strict,
+    ApiError, ConvergeCommand, DeployCommand, EnvironmentPlanRunCommand, MultiPassCommand, Object,
+    TaskCommand, kinds, strict,
 };
 
 /// `input` of a scheduled task.
@@ -93,6 +94,10 @@ pub enum ScheduledInput {
     Task(Box<TaskCommand>),
     /// Run Puppet on nodes.
     Deploy(Box<DeployCommand>),
+    /// Run Puppet on nodes, in waves until they have converged.
+    Converge(Box<ConvergeCommand>),
+    /// Run Puppet on nodes that wait for each other, in passes.
+    MultiPass(Box<MultiPassCommand>),
     /// Run a plan of an environment.
     Plan(Box<EnvironmentPlanRunCommand>),
 }
@@ -118,7 +123,7 @@ impl ScheduledInput {
                 let input: TaskInput = from_object("input", input)?;
                 task(input, environment, description, userdata).map(Self::Task)
             }
-            ScheduledType::Deploy => deploy(input, environment, description, userdata),
+            ScheduledType::Deploy => puppet_input::read(input, environment, description, userdata),
             ScheduledType::Plan => {
                 let input: PlanInput = from_object("input", input)?;
                 plan(input, environment, description, userdata).map(Self::Plan)
@@ -183,32 +188,6 @@ fn plan(
     let command: EnvironmentPlanRunCommand = read("input", command)?;
     command.check()?;
     Ok(Box::new(command))
-}
-
-fn deploy(
-    mut input: Object,
-    environment: &str,
-    description: &str,
-    userdata: &Object,
-) -> Result<ScheduledInput, ApiError> {
-    if !input.contains_key("scope") {
-        return Err(ApiError::invalid("input.scope", "is missing"));
-    }
-    for key in ["environment", "description", "userdata"] {
-        if input.contains_key(key) {
-            let what = "stands beside input, not in it";
-            return Err(ApiError::invalid(&format!("input.{key}"), what));
-        }
-    }
-    if environment.is_empty() && !input.contains_key("enforce_environment") {
-        input.insert("enforce_environment".to_owned(), json!(false));
-    }
-    input.insert("environment".to_owned(), json!(environment));
-    input.insert("description".to_owned(), json!(description));
-    input.insert("userdata".to_owned(), json!(userdata));
-    let command: DeployCommand = from_object("input", input)?;
-    command.check()?;
-    Ok(ScheduledInput::Deploy(Box::new(command)))
 }
 
 /// Returns the values of `{p: {value, type?}}`.

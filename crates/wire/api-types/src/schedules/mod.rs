@@ -3,6 +3,7 @@
 mod command;
 mod input;
 mod list;
+mod puppet_input;
 mod schedule;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ pub use list::{
     LastRun, LastRunJob, LastSkip, NextRun, ScheduledJob, ScheduledJobList, ScheduledJobsOrder,
     ScheduledJobsQuery, Submission,
 };
+pub use puppet_input::PuppetRunMode;
 pub use schedule::{BlackoutWindow, CalendarDays, Interval, Schedule};
 
 /// Type of job that a schedule starts.
@@ -37,7 +39,8 @@ pub struct CreateScheduledJob {
     /// Type of job to start.
     #[serde(rename = "type")]
     pub kind: ScheduledType,
-    /// Input of the job; its keys depend on the type.
+    /// Input of the job; its keys depend on the type. Those of `deploy` are the keys of `POST command/deploy`, and
+    /// `until_converged` (true, or the limits of `POST command/converge`) or `multi_pass` (true).
     #[schema(value_type = Object)]
     pub input: Object,
     /// Name of the environment; empty: each node runs in its own, which only `deploy` permits.

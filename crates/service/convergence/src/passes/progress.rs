@@ -6,9 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::IntoIter;
 
-use jobs::{
-    KIND_DEPENDENCY, KIND_STOPPED, KIND_UNKNOWN, PassLease, PassNode, RunPass, RunPasses,
-};
+use jobs::{KIND_DEPENDENCY, KIND_STOPPED, KIND_UNKNOWN, PassLease, PassNode, RunPass, RunPasses};
 use pcp::Certname;
 use serde_json::{Value, json};
 use uuid::Uuid;

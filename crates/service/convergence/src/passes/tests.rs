@@ -1,8 +1,8 @@
 //! Passes beside the rules for nodes without success.
 
 use jobs::{
-    EarlierRun, KIND_DEPENDENCY, KIND_STOPPED, KIND_UNKNOWN, PassLease, PassNode, RunPass, RunPasses,
-    WaitingComponent,
+    EarlierRun, KIND_DEPENDENCY, KIND_STOPPED, KIND_UNKNOWN, PassLease, PassNode, RunPass,
+    RunPasses, WaitingComponent,
 };
 use serde_json::Value;
 use uuid::Uuid;

@@ -21,9 +21,9 @@ use super::times::{
 /// The package whose programs start real peers: two of them at a time, because each has a JVM or two, with 1 GB of heap.
 const PACKAGE_WITH_PEERS: &str = "conformance ";
 
-/// Programs that run at the same time, where the real peers are. Two cores have work for three programs: one with
-/// peers waits for most of its time (`conformance puppet`: 230 s of CPU in 655 s), and also other programs do not use a
-/// core all the time (`tutti it`: 520 s in 580 s).
+/// Programs that run at the same time, where the real peers are. Two cores have work for three programs, because each
+/// waits for a part of its time: two at a time took 650 s for `conformance agents` and 580 s for `tutti it`, of which 504 s and
+/// 517 s were CPU time, although both run two tests at a time; `conformance puppet` took 655 s for some 210 s of CPU.
 const LANES: usize = 3;
 
 /// Largest number of these that have peers.

@@ -199,11 +199,19 @@ def without_root(answer, root)
   text.gsub("#{root}/global", '/global').gsub("#{root}/library", '/library').gsub(root, '/root')
 end
 
-# Runs the block in a process of its own and gives its text, or nil after so many seconds.
+# The answer of a process that takes too long.
+LATE = JSON.generate(error: 'no answer in time')
+
+# A process on a busy machine gets a tenth of a core.
+WALL_SECONDS_PER_CPU_SECOND = 10
+
+# Starts a process that writes the block's text into a file. It ends after so many seconds of CPU, which do not depend on other
+# processes of the machine; if it only waits, it ends later.
 def in_process(seconds)
   file = Tempfile.new('answer')
   child = fork do
     begin
+      Process.setrlimit(:CPU, seconds, seconds + 1)
       $stdout.reopen($stderr)
       File.write(file.path, yield)
       exit!(0)
@@ -212,17 +220,19 @@ def in_process(seconds)
       exit!(1)
     end
   end
-  [child, file, Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds]
+  [child, file, Process.clock_gettime(Process::CLOCK_MONOTONIC) + (seconds * WALL_SECONDS_PER_CPU_SECOND)]
 end
 
 def finish_process((child, file, deadline))
   loop do
-    break if Process.wait(child, Process::WNOHANG)
+    _, status = Process.wait2(child, Process::WNOHANG)
+    return LATE if status&.termsig == Signal.list['XCPU']
+    break if status
 
     if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
       Process.kill(:KILL, child)
       Process.wait(child)
-      return JSON.generate(error: 'no answer in time')
+      return LATE
     end
     sleep(0.002)
   end

@@ -89,6 +89,10 @@ impl ShadowSite {
         for (path, text) in FILES {
             write(&environment.join(path), text);
         }
+        let schemas =
+            environment.with_file_name("broken/modules/listed/lib/puppet/transport/schema");
+        write(&schemas.join("device.rb"), include_str!("code/device.rb"));
+        write(&schemas.join("raising.rb"), "raise 'no such device'\n");
         for number in 1..=20 {
             let path = format!("nodes/node{number}.example.com.json");
             write(&root.join(path), &facts(number));
@@ -141,11 +145,14 @@ impl ShadowSite {
         };
         let tls = ClientTls::load(&files).unwrap();
         let http = http_client::builder(tls).build().unwrap();
-        let list = async |route: &str| {
+        let ask = async |route: &str| {
             let port = self.puppetserver.port();
-            let url = format!("https://localhost:{port}/puppet/v3/{route}?environment=production");
+            let url = format!("https://localhost:{port}/puppet/v3/{route}");
             let response = http.get(url).send().await.unwrap();
-            let (status, body) = (response.status(), response.text().await.unwrap());
+            (response.status(), response.text().await.unwrap())
+        };
+        let list = async |route: &str| {
+            let (status, body) = ask(&format!("{route}?environment=production")).await;
             assert_eq!(status, 200, "{route}: {body}");
             body
         };
@@ -168,6 +175,13 @@ impl ShadowSite {
         let transports = catalogs.transports(&production).await.unwrap();
         let theirs = sorted_transports(&list("environment_transports").await);
         assert_eq!(sorted_transports(&transports.body), theirs);
+        // an exception of a schema ends the whole request there, and leaves out its file here
+        let (status, body) = ask("environment_transports?environment=broken").await;
+        assert_eq!(status, 500, "{body}");
+        let broken = catalogs.transports(&"broken".parse().unwrap()).await;
+        let listed: Value = serde_json::from_str(&broken.unwrap().body).unwrap();
+        assert_eq!(listed["transports"][0]["name"], "device");
+        assert_eq!(listed["transports"].as_array().unwrap().len(), 1);
     }
 
     /// Exit code and output of a comparison of the nodes whose facts are in a directory.

@@ -72,17 +72,15 @@ fn run(
     drop(evaluator);
     let hiera_keys = compilation.lookup.found_keys();
     let mut state = compilation.state.into_inner();
-    let others = std::mem::take(&mut state.further_errors);
-    let failed = |error: &EvalError| CompileError::boxed(error, &request.certname, others);
-    match outcome {
-        Ok(()) => {}
-        Err(unwind) => match unwind.into_error() {
-            Ok(error) => return Err(failed(&error)),
-            Err(_) => {
-                let error = EvalError::without_location("the compilation was interrupted");
-                return Err(failed(&error));
-            }
-        },
+    let mut queries = std::mem::take(&mut state.data_queries);
+    queries.append(&mut state.applications.taken);
+    if let Err(unwind) = outcome {
+        let interrupted = |_| EvalError::without_location("the compilation was interrupted");
+        let error = unwind.into_error().unwrap_or_else(interrupted);
+        let others = std::mem::take(&mut state.further_errors);
+        let mut failed = CompileError::boxed(&error, &request.certname, others);
+        failed.queries = queries;
+        return Err(failed);
     }
     let identity = CatalogIdentity {
         name: request.certname.clone(),
@@ -92,8 +90,6 @@ fn run(
         catalog_uuid: request.catalog_uuid.clone(),
     };
     let of_ruby = state.ruby_calls.has_any().then_some(VolatileCause::Ruby);
-    let mut queries = state.data_queries;
-    queries.append(&mut state.applications.taken);
     let reads = CatalogReads {
         facts,
         hiera_keys,

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use evaluator::{EvalError, EvalUnwind, SourceLocation};
 
+use crate::data_queries::DataQueryResult;
 use crate::defaults::MESSAGE_BYTES_MAX;
 
 /// A catalog that cannot be compiled.
@@ -22,6 +23,8 @@ pub struct CompileError {
     pub hints: Vec<String>,
     /// Further errors that were found, each with its place.
     pub others: Vec<String>,
+    /// The queries for data of other nodes before the error; with other results the compilation may succeed.
+    pub queries: Vec<DataQueryResult>,
 }
 
 impl CompileError {
@@ -34,6 +37,7 @@ impl CompileError {
             location: error.location.clone(),
             hints: error.hints.clone(),
             others: others.collect(),
+            queries: Vec::new(),
         })
     }
 }

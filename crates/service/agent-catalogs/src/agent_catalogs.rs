@@ -25,6 +25,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::ahead::AheadQueue;
 use crate::defaults::KEEP_UNUSED;
+use crate::failed_imports::FailedImports;
 use crate::fingerprint::{CatalogFormat, CatalogInputs};
 use crate::kept_catalogs::KeptCatalogs;
 use crate::new_catalog::CompilePurpose;
@@ -50,6 +51,7 @@ pub(crate) struct AgentCatalogsInner {
     program: String,
     pub(crate) facts_policies: FactsPolicies,
     pub(crate) ahead: AheadQueue,
+    pub(crate) failed_imports: FailedImports,
     pub(crate) stopped: CancellationToken,
     pub(crate) tasks: TaskTracker,
 }
@@ -219,6 +221,7 @@ impl AgentCatalogs {
                 program,
                 facts_policies: settings.facts_policies,
                 ahead: AheadQueue::default(),
+                failed_imports: FailedImports::default(),
                 stopped,
                 tasks,
             }),
@@ -257,6 +260,7 @@ impl AgentCatalogs {
         let certname = &request.agent.certname;
         // first, because it stands for the age of all that is read
         let kept = self.inner.catalogs.begin_catalog(certname);
+        self.inner.failed_imports.forget(certname);
         let (node, environment) = self.classify_request(&request).await?;
         if request.checks_environment && environment != request.environment {
             return Ok(empty_catalog(certname, environment));
@@ -338,6 +342,7 @@ impl AgentCatalogs {
         let stored = self.inner.stored.as_ref();
         let unwritten = usize::from(stored.is_some());
         self.inner.kept.forget(certname, unwritten);
+        self.inner.failed_imports.forget(certname);
         if let Some(stored) = stored {
             stored.write_forget(certname).await;
         }

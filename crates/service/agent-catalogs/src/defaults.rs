@@ -100,3 +100,6 @@ pub const IMPORT_CHECKS: usize = 4;
 /// Nodes in a row whose imported data could not be compared, after which the others are not asked for. With 10 seconds for each and
 /// four at a time, a source that does not answer is noticed after 40 seconds.
 pub const IMPORT_FAILURES: usize = 16;
+
+/// Nodes whose last compilation failed, and whose queries are remembered: with ten queries of 200 bytes each, 20 MB.
+pub const FAILED_IMPORTS_MAX: usize = 10_000;

@@ -2,12 +2,13 @@
 //! [`AgentCatalogs::compare_imports`].
 //!
 //! Invariant: a node counts as changed only if its agent has not got its newest catalog, or a query of it has another
-//! result now; nothing is compiled.
+//! result now, or one of the compilation that failed last; nothing is compiled.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use compiler::DataQueryResult;
 use pcp::Certname;
 use tokio::task::JoinSet;
 
@@ -81,6 +82,10 @@ impl AgentCatalogs {
     }
 
     async fn check_imports(&self, certname: &Certname) -> ImportCheck {
+        // Its newest catalog is not what the agent asked for last.
+        if let Some(queries) = self.inner.failed_imports.get(certname) {
+            return self.check_queries(certname, &queries).await;
+        }
         let kept = self.kept_catalogs(certname).await.into_iter().next();
         let Some((kept, newest)) = kept.and_then(|kept| Some((kept.clone(), kept.newest.clone()?)))
         else {
@@ -90,12 +95,17 @@ impl AgentCatalogs {
         if !kept.given.load(Ordering::Relaxed) {
             return ImportCheck::Changed;
         }
-        let queries = Arc::clone(&newest.dependencies.queries);
-        let changed = self
-            .inner
-            .catalogs
-            .changed_queries(certname, &queries)
-            .await;
+        self.check_queries(certname, &newest.dependencies.queries)
+            .await
+    }
+
+    async fn check_queries(
+        &self,
+        certname: &Certname,
+        queries: &Arc<Vec<DataQueryResult>>,
+    ) -> ImportCheck {
+        let catalogs = &self.inner.catalogs;
+        let changed = catalogs.changed_queries(certname, queries).await;
         if changed.iter().any(|query| query.failure.is_none()) {
             return ImportCheck::Changed;
         }

@@ -19,6 +19,7 @@ mod deferred_components;
 mod digest;
 mod error;
 mod facts_policy;
+mod failed_imports;
 mod fingerprint;
 mod history;
 mod ignored_names;

@@ -61,7 +61,18 @@ impl AgentCatalogs {
         let writes_exports = ahead.is_some() && catalogs.keeps_exports();
         let write = document_writer(version, request.form, writes_exports);
         let compiling = catalogs.compile_node(node, Arc::clone(&opened), &origin, kept, write);
-        let compiled = compiling.await?;
+        let compiled = match compiling.await {
+            Ok(compiled) => compiled,
+            Err(error) => {
+                if ahead.is_none()
+                    && let CatalogError::Compile(failed) = &error
+                {
+                    let (failures, certname) = (&self.inner.failed_imports, node.certname());
+                    failures.record(certname, failed.queries.clone());
+                }
+                return Err(error.into());
+            }
+        };
         let volatile = compiled.reads.volatile;
         let left_out = compiled.left_out.clone();
         let took = compiled.took;

@@ -227,20 +227,25 @@ impl Compilation<'_> {
         if let Some(expected) = expected {
             found.retain(|it| *it.certname == *expected);
         }
+        if found.is_empty() {
+            // once there is one, the compilation may succeed
+            self.record_capability(reference, producers.clone(), None);
+        }
         let code_id = self.request.code_id.as_deref();
         let found = the_only(found, code_id, reference)?;
-        self.record_capability(reference, producers, &found);
+        self.record_capability(reference, producers, Some(&found));
         self.add_foreign_capability(evaluator, reference, &found)
     }
 
-    /// Records that the catalog has the values of a capability of another node, one of `producers`.
+    /// Records that the catalog has the values of a capability of another node, one of `producers`, or that it lacks them
+    /// because none is `taken`.
     fn record_capability(
         &self,
         reference: &CatalogReference,
         mut producers: Vec<String>,
-        taken: &StoredCapability,
+        taken: Option<&StoredCapability>,
     ) {
-        producers.retain(|producer| *producer != taken.certname);
+        producers.retain(|producer| taken.is_none_or(|taken| *producer != taken.certname));
         producers.sort();
         let query = DataQuery::Capability(CapabilityQuery {
             environment: self.environment.name().to_owned(),
@@ -248,7 +253,8 @@ impl Compilation<'_> {
             title: reference.title.to_string(),
             former_producers: producers,
         });
-        let Some(digest) = capabilities_digest(&mut [taken.clone()]) else {
+        let mut taken: Vec<StoredCapability> = taken.into_iter().cloned().collect();
+        let Some(digest) = capabilities_digest(&mut taken) else {
             return;
         };
         let mut state = self.state();

@@ -86,6 +86,18 @@ fn an_earlier_producer_is_not_compared() {
 }
 
 #[test]
+fn a_failed_compilation_tells_the_capability_that_it_lacks() {
+    let world = World::lamp();
+    let web = world.request("dev2.example.net");
+    let failed = compiler::compile(&world.environment, &web).err();
+    let queries = failed.expect("nothing is produced yet").queries;
+    let changed = || changed_queries(&world, "dev2.example.net", &queries);
+    assert_eq!((queries.len(), changed().len()), (1, 0));
+    world.catalog("dev1.example.net").expect("a catalog");
+    assert_eq!(changed(), [queries[0].query.to_string()]);
+}
+
+#[test]
 fn no_more_capabilities_are_compared_than_the_limit() {
     let number = CAPABILITY_QUERIES_MAX + 1;
     let manifest = format!(

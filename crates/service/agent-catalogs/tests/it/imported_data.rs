@@ -105,7 +105,29 @@ async fn a_consumer_is_named_if_its_capability_has_another_value_or_producer() {
 
     site.produce("db2.test", "").await;
     assert_eq!(compare(&site).await, changed());
-    // nothing is compiled, and the node keeps the catalog that it has
+    // the node keeps the catalog that it has, and another run would bring no other one
     assert!(node.catalog(&site.agents).await.is_err());
+    assert_eq!(compare(&site).await, ImportChanges::default());
+    site.produce("db2.test", "third").await;
     assert_eq!(compare(&site).await, changed());
+    node.catalog(&site.agents).await.unwrap();
+    assert_eq!(compare(&site).await, ImportChanges::default());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumer_without_any_catalog_is_named_once_its_capability_appears() {
+    let site = Site::start().await;
+    site.classify("0").await;
+    let files = [
+        ("environment.conf", "applications = true"),
+        ("manifests/site.pp", CONSUMES),
+    ];
+    site.deploy('a', &files);
+    let node = NodeState::with_facts(json!({"role": "web"}));
+    assert!(node.catalog(&site.agents).await.is_err());
+    assert_eq!(compare(&site).await, ImportChanges::default());
+    site.produce("db1.test", "first").await;
+    assert_eq!(compare(&site).await, changed());
+    node.catalog(&site.agents).await.unwrap();
+    assert_eq!(compare(&site).await, ImportChanges::default());
 }

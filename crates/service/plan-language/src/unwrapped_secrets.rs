@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use jobs::{REDACTED, TaskWork};
+use jobs::{JobSpec, REDACTED, TaskWork};
 use pcore::Value;
 use plans::{PlanEventMessage, StepWork};
 use serde_json::{Map, Value as Json};
@@ -167,12 +167,7 @@ impl UnwrappedSecrets {
             return;
         }
         match work {
-            StepWork::Run(spec) => {
-                self.redact_text(&mut spec.description);
-                if let Some(task) = spec.work.task_mut() {
-                    self.seal_parameters(task);
-                }
-            }
+            StepWork::Run(spec) => self.redact_job(spec),
             StepWork::RecordEvent(told) | StepWork::Ask(told) => {
                 let PlanEventMessage {
                     details, message, ..
@@ -181,6 +176,14 @@ impl UnwrappedSecrets {
                 self.redact_text(message);
             }
             StepWork::Compute(_) | StepWork::Sleep(_) | StepWork::RunLocalEffect(_) => {}
+        }
+    }
+
+    /// The same for a job that is the pattern of several steps.
+    pub(crate) fn redact_job(&self, spec: &mut JobSpec) {
+        self.redact_text(&mut spec.description);
+        if let Some(task) = spec.work.task_mut() {
+            self.seal_parameters(task);
         }
     }
 

@@ -119,6 +119,28 @@ async fn a_plan_that_fails_with_an_unwrapped_value_does_not_tell_it() {
 }
 
 #[tokio::test]
+async fn repeated_runs_of_puppet_do_not_tell_an_unwrapped_value() {
+    for repeated in [
+        "until_converged => true",
+        "environment => 'production', multi_pass => true",
+    ] {
+        let plan = format!(
+            "plan m::p(Sensitive[String] $secret) {{\n\
+             run_puppet('a', \"with ${{secret.unwrap}}\", {repeated})\n}}"
+        );
+        let world = World::new(&[("m/plans/p.pp", &plan)]).await;
+        let plan = world
+            .launch_sealed("m::p", json!({"secret": CANARY}), &["secret"])
+            .await;
+        let (state, result) = world.over(plan).await;
+        assert_eq!(state, "success", "{result:#}");
+        let options = &world.job_options().await[0];
+        assert_eq!(options["description"], format!("with {}", jobs::REDACTED));
+        assert_nowhere(&world, plan).await;
+    }
+}
+
+#[tokio::test]
 async fn a_preview_does_not_tell_an_unwrapped_value() {
     let world = World::new(&[("m/plans/p.pp", PLAN), ("m/files/say.sh", "#!/bin/sh\n")]).await;
     let plan = world

@@ -53,7 +53,11 @@ fn run_puppet(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
     let place = call.location();
     let targets = targets::of(host, &place, call.get(0))?;
     let options = PlanActionOptions::of(host, &call, 1)?;
-    let PuppetRunOptions { work, mode, shown } = PuppetRunOptions::parse(&options)?;
+    let PuppetRunOptions {
+        work,
+        mode,
+        mut shown,
+    } = PuppetRunOptions::parse(&options)?;
     if targets.is_empty() {
         return Ok(Value::object(ResultSet::default()));
     }
@@ -62,7 +66,7 @@ fn run_puppet(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
         let set = show(host, preview, place, (&targets, &options, shown))?;
         return finish_action(FUNCTION, ACTION, set, &options);
     }
-    let job = JobSpec {
+    let mut job = JobSpec {
         limits: options.limits.clone(),
         description: options.description.clone(),
         ..JobSpec::new(
@@ -70,6 +74,9 @@ fn run_puppet(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
             NodeScope::Nodes(certnames(&targets)?),
         )
     };
+    // here, because repeated runs make their steps without the host
+    host.run.unwrapped.redact(&mut shown);
+    host.run.unwrapped.redact_job(&mut job);
     let on = (targets, &options);
     match mode {
         RunMode::Once => run_once(host, place, on, (job, shown)),

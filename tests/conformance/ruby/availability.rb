@@ -114,8 +114,9 @@ def provider(probe, port, more = {}, **options, &on_info)
   TestProvider.new(probe, Resource.new(attributes, **options, &on_info))
 end
 
+# The log of a service that is available, however long a busy machine takes to answer.
 def available(probe, port, more = {}, **options, &on_info)
-  it = provider(probe, port, more, **options, &on_info)
+  it = provider(probe, port, { timeout: 60 }.merge(more), **options, &on_info)
   return it.resource.log if it.exists?
 
   it.create
@@ -132,7 +133,7 @@ rescue Puppet::Error => e
 end
 
 # The warning of the only attempt, after at most `most` seconds.
-def warning(probe, port, more = {}, most: 2)
+def warning(probe, port, more = {}, most: more.fetch(:timeout, 1) + 1)
   start = now
   it = provider(probe, port, more, noop: true)
   raise 'the service is available' if it.exists?
@@ -445,7 +446,7 @@ check('a server that does not know the password cannot end SCRAM') do
 end
 
 def real(more = {})
-  { user: 'scram', password: Secret.new('söß 1'), database: 'app', timeout: 1 }.merge(more)
+  { user: 'scram', password: Secret.new('söß 1'), database: 'app', timeout: 60 }.merge(more)
 end
 
 if (port = POSTGRES['ready'])

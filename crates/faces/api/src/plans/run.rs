@@ -35,7 +35,6 @@ use crate::scope::engine_scope;
 /// Name of the mode in which a plan blocks deployments of its environment.
 pub(super) const LOCK: &str = "lock";
 
-/// The number of the plan job, and its location.
 /// The number of a started plan job, and its address.
 pub(crate) type PlanStarted = (StatusCode, [(HeaderName, String); 1], Json<PlanName>);
 

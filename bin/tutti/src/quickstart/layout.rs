@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 use std::net::TcpListener;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use rand::RngExt as _;
 
 /// Paths and ports of a quickstart.
 #[derive(Debug)]
@@ -14,6 +16,13 @@ pub(super) struct QuickstartLayout {
     /// Path of the running `tutti` program.
     pub tutti: OsString,
 }
+
+/// Ports that may be taken. The kernel gives none of them to an outgoing connection (those begin at 32,768 by default), which
+/// could have it before the server listens there.
+const PORTS: RangeInclusive<u16> = 10_000..=17_999;
+
+/// Ports that are tried; on a machine where every second one is in use, a search in a million fails.
+const PORT_TRIES: usize = 20;
 
 /// Free ports on loopback.
 #[derive(Debug)]
@@ -130,7 +139,6 @@ impl QuickstartLayout {
 impl QuickstartPorts {
     /// Three ports that are free now; the listeners are held until all are known, so they differ.
     fn find_free() -> Result<Self> {
-        let listen = || TcpListener::bind("127.0.0.1:0").context("no free port on 127.0.0.1");
         let listeners = [listen()?, listen()?, listen()?];
         let port = |listener: &TcpListener| anyhow::Ok(listener.local_addr()?.port());
         let [api, broker, puppet_api] = &listeners;
@@ -140,6 +148,16 @@ impl QuickstartPorts {
             puppet_api: port(puppet_api)?,
         })
     }
+}
+
+/// Listens on a free port.
+fn listen() -> Result<TcpListener> {
+    let ports = (0..PORT_TRIES).map(|_| rand::rng().random_range(PORTS));
+    let mut listening = ports.filter_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
+    listening.next().with_context(|| {
+        let (first, last) = (PORTS.start(), PORTS.end());
+        format!("no free port on 127.0.0.1: {PORT_TRIES} from {first} to {last} are in use")
+    })
 }
 
 fn empty_directory(directory: &Path) -> Result<PathBuf> {

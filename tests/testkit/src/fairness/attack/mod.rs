@@ -111,11 +111,13 @@ impl Attack {
 // === impl RunningAttack ===
 
 impl RunningAttack {
-    /// Starts the attack and waits until it has its full strength.
+    /// Starts the attack and waits until it has its full strength and has acted: on a busy machine, honest actions may take
+    /// less time than the attacker waits for a core.
     pub async fn start(attack: Attack) -> Result<Self> {
         let progress = Arc::new(AttackProgress::new());
         let stop = CancellationToken::new();
         let mut established = progress.is_established.subscribe();
+        let mut acted = progress.has_acted.subscribe();
         // An attack that fails ends the wait.
         let ended = CancellationToken::new();
         let thread = std::thread::Builder::new().name("attacker".to_owned());
@@ -132,8 +134,12 @@ impl RunningAttack {
             stop,
             thread: Some(thread),
         };
+        let at_work = async {
+            established.wait_for(|is| *is).await?;
+            acted.wait_for(|has| *has).await.map(drop)
+        };
         tokio::select! {
-            established = established.wait_for(|is| *is) => { established?; }
+            at_work = at_work => at_work?,
             () = ended.cancelled() => {
                 running.stop().await?;
                 anyhow::bail!("an attack ended before it had its full strength");

@@ -13,6 +13,7 @@ pub(super) const ATTACKER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 66));
 pub(crate) struct AttackProgress {
     pub(super) actions: AtomicU64,
     pub(super) is_established: watch::Sender<bool>,
+    pub(super) has_acted: watch::Sender<bool>,
 }
 
 // === impl AttackProgress ===
@@ -22,12 +23,17 @@ impl AttackProgress {
         Self {
             actions: AtomicU64::new(0),
             is_established: watch::Sender::new(false),
+            has_acted: watch::Sender::new(false),
         }
     }
 
     /// Counts one more connection, login or request; returns their number so far.
     pub(crate) fn acted(&self) -> u64 {
-        self.actions.fetch_add(1, Ordering::Relaxed) + 1
+        let before = self.actions.fetch_add(1, Ordering::Relaxed);
+        if before == 0 {
+            self.has_acted.send_replace(true);
+        }
+        before + 1
     }
 
     /// Records that the attack has its full strength.

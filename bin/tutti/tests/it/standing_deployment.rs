@@ -156,24 +156,21 @@ async fn no_request_waits_for_a_deployment() {
     let programs = Programs::beside(env!("CARGO_BIN_EXE_tutti")).unwrap();
     let installation = Installation::new(programs, "").unwrap();
     let root = installation.root().to_owned();
-    let store = FreezableDisk::mount(&root.join("store.img"), &root.join("versions"));
-    let Some(store) = store else { return };
     let links = installation.code_dir().join("environments");
     let Some(links) = FreezableDisk::mount(&root.join("links.img"), &links) else {
         return;
     };
     let control = ControlRepository::create(&installation).unwrap();
-    let (fetching, fetched) = (
-        ProgramStop::new(&root, "fetching"),
-        ProgramStop::new(&root, "fetched"),
-    );
+    let fetching = ProgramStop::new(&root, "fetching");
+    let building = ProgramStop::new(&root, "building");
     let after_switch = ProgramStop::new(&root, "postrun");
     let programs = root.join("programs");
     std::fs::create_dir(&programs).unwrap();
+    // the contents of the files are read while the version is built
     let git = format!(
-        "case \" $* \" in *' fetch '*) ;; *) exec /usr/bin/git \"$@\" ;; esac\n{}/usr/bin/git \"$@\"\nstatus=$?\n{}exit $status\n",
+        "case \" $* \" in\n*' fetch '*) {} ;;\n*' cat-file '*) {} ;;\nesac\nexec /usr/bin/git \"$@\"\n",
         fetching.script(),
-        fetched.script()
+        building.script()
     );
     write_program(&programs.join("git"), &git);
     write_program(&programs.join("postrun"), &after_switch.script());
@@ -201,7 +198,7 @@ async fn no_request_waits_for_a_deployment() {
             progress,
             phases: 0,
         };
-        for stop in [&fetching, &fetched, &after_switch] {
+        for stop in [&fetching, &building, &after_switch] {
             stop.arm();
         }
         control.set_branch(PRODUCTION, &commits[1])?;
@@ -210,14 +207,11 @@ async fn no_request_waits_for_a_deployment() {
             fetching.reached().await;
             standing.answers("it fetches", 1).await;
             fetching.let_go().await;
-            fetched.reached().await;
-            store.freeze();
-            fetched.let_go().await;
-            wait_for_standstill(pid).await;
+            building.reached().await;
             standing.answers("it builds the version", 1).await;
             links.freeze();
-            store.thaw();
-            // otherwise the thread may not have left the other disk yet
+            building.let_go().await;
+            // before that, a thread may stand still for another reason
             wait_for_version(&root, &commits[1]).await;
             wait_for_standstill(pid).await;
             standing.answers("it switches", 1).await;

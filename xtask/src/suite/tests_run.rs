@@ -18,16 +18,15 @@ use super::times::{
     wall_and_cpu,
 };
 
-/// The package whose programs start real peers: two of them at a time, because each has a JVM or two, with 1 GB of heap.
+/// The package whose programs start real peers. They wait for a part of their time, so one of them runs beside the others.
 const PACKAGE_WITH_PEERS: &str = "conformance ";
 
-/// Programs that run at the same time, where the real peers are. Two cores have work for three programs, because each
-/// waits for a part of its time: two at a time took 650 s for `conformance agents` and 580 s for `tutti it`, of which 504 s and
-/// 517 s were CPU time, although both run two tests at a time; `conformance puppet` took 655 s for some 210 s of CPU.
-const LANES: usize = 3;
+/// Programs that run at the same time, each with two tests at a time. With three, two of them with peers, all took 1,768 s and
+/// used 84 % of two cores, but tests failed that give another process a second to answer, as a user's machine would.
+const LANES: usize = 2;
 
 /// Largest number of these that have peers.
-const LANES_WITH_PEERS: usize = 2;
+const LANES_WITH_PEERS: usize = 1;
 
 /// The programs that take longest. They are started first, so that none of them runs alone in the end.
 const LONGEST: [&str; 4] = [
@@ -57,8 +56,8 @@ struct Outcomes {
     failed: Vec<String>,
 }
 
-/// Runs the programs in [`LANES`] if some have real peers, and otherwise in one less; fails if one failed. `power_cuts` is
-/// the number of simulated power cuts for each workload; `None` leaves it to the tests.
+/// Runs the programs in [`LANES`], those that take longest first; fails if one failed. `power_cuts` is the number of simulated
+/// power cuts for each workload; `None` leaves it to the tests.
 pub(super) fn run_all(
     mut executables: Vec<TestExecutable>,
     power_cuts: Option<&'static str>,
@@ -67,7 +66,6 @@ pub(super) fn run_all(
     let has_peers = |executable: &TestExecutable| executable.name.starts_with(PACKAGE_WITH_PEERS);
     let (with_peers, others): (VecDeque<_>, VecDeque<_>) =
         executables.into_iter().partition(has_peers);
-    let lanes = LANES - usize::from(with_peers.is_empty());
     let run = TestRun {
         with_peers: Mutex::new(with_peers),
         others: Mutex::new(others),
@@ -77,7 +75,7 @@ pub(super) fn run_all(
     thread::scope(|scope| {
         let run = &run;
         let start = |index| scope.spawn(move || run.lane(index < LANES_WITH_PEERS));
-        let running: Vec<_> = (0..lanes).map(start).collect();
+        let running: Vec<_> = (0..LANES).map(start).collect();
         let ended = running.into_iter().map(|it| it.join().expect(NO_PANIC));
         // all of them, because a lane goes on when another has failed
         ended.fold(Ok(()), Result::and)

@@ -4,9 +4,8 @@
 use testkit::fairness::{FairnessSite, FairnessSize, latency, memory, reconnect};
 use testkit::installation::Programs;
 
-/// Descriptors that a server may have besides: its database and its log, and on a busy machine connections that the attacker
-/// has replaced and the server has not closed yet.
-const OPENED_BESIDES: usize = 64;
+/// Descriptors that a server may open for itself meanwhile: its database and its log.
+const OPENED_BESIDES: usize = 16;
 
 /// Largest memory of a half-open connection, from which the limits are calculated.
 const MOST_KIB: f64 = 16.0;

@@ -382,7 +382,7 @@ impl Inner {
     }
 }
 
-/// What stands in the place of the output in a status answer.
+/// The output in a status answer of an agent that could not run the task.
 fn agents_error(words: &str) -> String {
     let kind = "puppetlabs.pxp-agent/execution-error";
     json!({"_error": {"kind": kind, "details": {}, "msg": words}}).to_string()

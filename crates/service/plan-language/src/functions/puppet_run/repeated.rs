@@ -41,7 +41,7 @@ impl LastResults {
     }
 }
 
-/// Repeats the runs.
+/// Runs Puppet on the targets again and again until they have converged.
 pub(super) fn run_until_converged(
     host: &PlanHost<'_>,
     place: &SourceLocation,

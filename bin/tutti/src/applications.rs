@@ -2,7 +2,9 @@
 //!
 //! Invariant: the graph is that of the compiler, within the limits of all compilations of the server.
 
-use ::catalogs::{CatalogError, Catalogs, CompileCaller, CompileOrigin, CompilePriority};
+use ::catalogs::{
+    CatalogError, Catalogs, CompileCaller, CompileOrigin, CompilePriority, ReadCapabilitiesError,
+};
 use async_trait::async_trait;
 use compiler::{ApplicationComponent, ApplicationGraph};
 use environments::EnvironmentName;
@@ -47,9 +49,24 @@ impl ApplicationGraphs for CompiledApplications {
         let looking = self
             .0
             .missing_capabilities(environment, producer, capabilities);
-        let broken = |error| ApplicationGraphError::Broken(error_causes::chain(&error).to_string());
-        looking.await.map_err(broken)
+        looking.await.map_err(capabilities_error)
     }
+
+    async fn missing_capabilities_after_run(
+        &self,
+        environment: &EnvironmentName,
+        producer: &Certname,
+        wanted: (&[String], &str),
+    ) -> Result<Vec<String>, ApplicationGraphError> {
+        let looking = self
+            .0
+            .missing_capabilities_after_run(environment, producer, wanted);
+        looking.await.map_err(capabilities_error)
+    }
+}
+
+fn capabilities_error(error: ReadCapabilitiesError) -> ApplicationGraphError {
+    ApplicationGraphError::Broken(error_causes::chain(&error).to_string())
 }
 
 fn graph_error(error: CatalogError) -> ApplicationGraphError {

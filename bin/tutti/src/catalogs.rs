@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::catalogs::{
-    CatalogSettings, Catalogs, EmbeddedCapabilities, EmbeddedExports, InventoryQueries,
-    PuppetdbExports,
+    CapabilitySources, CatalogSettings, Catalogs, EmbeddedCapabilities, EmbeddedExports,
+    InventoryQueries, PuppetdbCapabilities, PuppetdbExports,
 };
 use agent_catalogs::{AgentCatalogSettings, AgentCatalogSources, AgentCatalogs, CatalogDatabase};
 use anyhow::{Context as _, Result};
@@ -47,6 +47,10 @@ pub(crate) async fn start(
     let capabilities = capabilities
         .await
         .context("the capabilities of nodes cannot be read")?;
+    let capabilities = CapabilitySources {
+        embedded: Some(capabilities),
+        puppetdb: foreign_capabilities(config, inventory, &runtime)?,
+    };
     let (exports, kept_exports): (Arc<dyn ExportedResources>, _) = match is_embedded {
         true => {
             let kept = EmbeddedExports::new(store, seal, runtime.clone());
@@ -82,10 +86,28 @@ pub(crate) async fn start(
         server_facts: server_facts(config),
         exports: Some(exports),
         kept_exports,
-        capabilities: Some(capabilities),
+        capabilities,
         puppetdb_queries: Some(Arc::new(queries) as Arc<dyn PuppetdbQueries>),
     };
     Ok(Catalogs::new(settings, code, classifier.clone()))
+}
+
+/// The capabilities of nodes whose catalogs other servers compile, if the configuration asks for them.
+fn foreign_capabilities(
+    config: &Config,
+    inventory: &Inventory,
+    runtime: &Handle,
+) -> Result<Option<PuppetdbCapabilities>> {
+    if !config.puppetdb.as_ref().is_some_and(|it| it.capabilities) {
+        return Ok(None);
+    }
+    let server = config.certname.parse().context("certname")?;
+    let (inventory, runtime) = (inventory.clone(), runtime.clone());
+    Ok(Some(PuppetdbCapabilities::new(
+        inventory,
+        runtime,
+        Some(&server),
+    )))
 }
 
 /// Warns of settings for node groups that do not exist: they may have been renamed.

@@ -38,6 +38,9 @@ pub(crate) struct PuppetDbSection {
     /// it.
     #[serde(default = "default_forward")]
     pub forward: bool,
+    /// True if capabilities of nodes whose catalogs other servers compile are read from it.
+    #[serde(default)]
+    pub capabilities: bool,
 }
 
 fn default_forward() -> bool {
@@ -127,6 +130,10 @@ impl PuppetDbSection {
             }
             _ if self.timeout_s == Some(0) => {
                 Err("puppetdb.timeout_s must be at least 1".to_owned())
+            }
+            // else PuppetDB would keep what a node that moved to this server produced before
+            _ if self.capabilities && !self.forward => {
+                Err("puppetdb.capabilities needs puppetdb.forward".to_owned())
             }
             _ => Ok(()),
         }

@@ -118,7 +118,7 @@ pub use plan_journal::PlanAnswer;
 pub use plan_runs::PlanRunRow;
 pub use plan_step_list::{PlanQuestionRow, PlanStepListRow};
 pub use plan_step_row::{AwaitedAnswer, NewPlanStep, PlanStepEnd, PlanStepKey, PlanStepRow};
-pub use produced_capabilities::ProducedCapabilityRow;
+pub use produced_capabilities::{CapabilityOfNodeRow, ProducedCapabilityRow};
 pub use prune::PrunedRows;
 pub use puppet_run_events::{NewPuppetRunEvent, PuppetRunEventRow};
 pub use puppetdb_commands::{PuppetDbCommandRow, PuppetDbQueueSize};

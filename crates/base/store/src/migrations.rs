@@ -94,6 +94,7 @@ pub(crate) const SQLITE: &[SchemaMigration] = migrations!("sqlite":
     33 "0033_agent_catalogs",
     34 "0034_puppet_run_events",
     35 "0035_produced_capabilities",
+    36 "0036_capability_times",
 );
 
 pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
@@ -132,6 +133,7 @@ pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
     33 "0033_agent_catalogs",
     34 "0034_puppet_run_events",
     35 "0035_produced_capabilities",
+    36 "0036_capability_times",
 );
 
 /// The migrations that remain to be applied after these.

@@ -25,13 +25,28 @@ row! {
         pub code_id: Option<String>,
         /// Attributes and their values, sealed.
         pub attributes: Vec<u8>,
+        /// Milliseconds since 1970 at which the catalog was compiled; `None` if it is of an older release.
+        pub produced_ms: Option<i64>,
     } read write columns capability_columns select produced_capabilities from "produced_capabilities"
+}
+
+row! {
+    /// A capability of a node without its values.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct CapabilityOfNodeRow {
+        /// Type of the capability, such as `Sql` or `Foo::Bar`.
+        pub capability_type: String,
+        /// Title of the capability.
+        pub title: String,
+        /// Milliseconds since 1970 at which the catalog was compiled; `None` if it is of an older release.
+        pub produced_ms: Option<i64>,
+    } read select capabilities_of_node from "produced_capabilities"
 }
 
 const PUT: &str = concat!(
     "INSERT INTO produced_capabilities (",
     capability_columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6)"
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7)"
 );
 const DELETE_OF_NODE: &str = "DELETE FROM produced_capabilities WHERE certname = $1";
 const FIND: &str = produced_capabilities!(
@@ -39,8 +54,7 @@ const FIND: &str = produced_capabilities!(
      ORDER BY CASE WHEN code_id = $4 THEN 0 ELSE 1 END, certname LIMIT $5"
 );
 
-const OF_NODE: &str = "SELECT capability_type, title FROM produced_capabilities \
-     WHERE certname = $1 AND environment = $2";
+const OF_NODE: &str = capabilities_of_node!("WHERE certname = $1 AND environment = $2");
 
 const PRODUCERS: &str = "SELECT DISTINCT certname FROM produced_capabilities";
 
@@ -89,12 +103,12 @@ impl Store {
         self.query(PRODUCERS, Vec::new()).await
     }
 
-    /// Types and titles of the capabilities that a node produces in an environment.
+    /// The capabilities that a node produces in an environment.
     pub async fn capabilities_of_node(
         &self,
         certname: &str,
         environment: &str,
-    ) -> Result<Vec<(String, String)>, StoreError> {
+    ) -> Result<Vec<CapabilityOfNodeRow>, StoreError> {
         self.query(OF_NODE, values![certname, environment]).await
     }
 

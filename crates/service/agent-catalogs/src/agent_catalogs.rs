@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use catalogs::{CatalogCompiler, CatalogNode, Catalogs, OpenEnvironment};
 use classifier::NodeFacts;
-use compiler::{DocumentForm, VolatileCause};
+use compiler::{DocumentForm, ProducedCapability, VolatileCause};
 use environments::{CodeReader, EnvironmentName, WaitingComponents};
 use error_causes::chain;
 use inventory::{Inventory, NodeRecord, trusted_facts};
@@ -27,6 +27,7 @@ use crate::ahead::AheadQueue;
 use crate::defaults::KEEP_UNUSED;
 use crate::failed_imports::FailedImports;
 use crate::fingerprint::{CatalogFormat, CatalogInputs};
+use crate::forwarded_capabilities::forwarded_capabilities;
 use crate::kept_catalogs::KeptCatalogs;
 use crate::new_catalog::CompilePurpose;
 use crate::stored_catalogs::{CatalogDatabase, StoredCatalogs};
@@ -317,7 +318,11 @@ impl AgentCatalogs {
     }
 
     /// Forwards a new catalog to PuppetDB, if there is one.
-    pub(crate) async fn forward(&self, request: &AgentCatalogRequest, body: &CompressedCatalog) {
+    pub(crate) async fn forward(
+        &self,
+        request: &AgentCatalogRequest,
+        (body, produced): (&CompressedCatalog, &[ProducedCapability]),
+    ) {
         if !self.inner.run_reports.forwards() {
             return;
         }
@@ -328,6 +333,7 @@ impl AgentCatalogs {
         let catalog = ForwardedCatalog {
             certname: certname.clone(),
             document,
+            capabilities: forwarded_capabilities(produced),
             transaction_uuid: request.transaction_uuid.clone(),
             job_id: request.job_id.clone(),
         };

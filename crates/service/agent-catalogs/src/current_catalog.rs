@@ -165,7 +165,7 @@ impl AgentCatalogs {
         if let Some(stored) = &self.inner.stored {
             stored.write_given(certname, kept.sequence, now);
         }
-        self.forward(request, &newest.body).await;
+        self.forward(request, (&newest.body, &[])).await;
         Ok(())
     }
 }

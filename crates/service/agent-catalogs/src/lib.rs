@@ -21,6 +21,7 @@ mod error;
 mod facts_policy;
 mod failed_imports;
 mod fingerprint;
+mod forwarded_capabilities;
 mod history;
 mod ignored_names;
 mod imported_data;

@@ -75,10 +75,11 @@ impl AgentCatalogs {
         };
         let volatile = compiled.reads.volatile;
         let left_out = compiled.left_out.clone();
+        let produced = compiled.produced.clone();
         let took = compiled.took;
         let body = self.keep(request, node, &opened, (compiled, causes, ahead))?;
         if ahead.is_none() {
-            self.forward(request, &body).await;
+            self.forward(request, (&body, &produced)).await;
         }
         Ok(AgentCatalog {
             environment: opened.environment.clone(),

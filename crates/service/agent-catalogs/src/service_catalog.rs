@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use catalogs::{CatalogCompiler, CatalogNode, CompileCaller, CompileOrigin, CompilePriority};
 use classifier::NodeFacts;
-use compiler::{CatalogDocument, CompileLog, DocumentForm};
+use compiler::{CatalogDocument, CompileLog, DocumentForm, ProducedCapability};
 use environments::EnvironmentName;
 use error_causes::chain;
 use inventory::NodeRecord;
@@ -19,6 +19,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::AgentCatalogError;
 use crate::agent_catalogs::{AgentCatalogs, AgentIdentity};
+use crate::forwarded_capabilities::forwarded_capabilities;
 
 /// A catalog that a service requests.
 #[derive(Debug, Clone)]
@@ -89,7 +90,10 @@ impl AgentCatalogs {
         let compiling = catalogs.compile_node(&node, opened, &origin, None, write);
         let compiled = Box::pin(compiling).await?;
         if request.persists_catalog {
-            Box::pin(self.forward_service_catalog(&request, &compiled.catalog)).await;
+            Box::pin(
+                self.forward_service_catalog(&request, (&compiled.catalog, &compiled.produced)),
+            )
+            .await;
         }
         Ok(ServiceCatalog {
             environment,
@@ -156,10 +160,15 @@ impl AgentCatalogs {
         }
     }
 
-    async fn forward_service_catalog(&self, request: &ServiceCatalogRequest, document: &Json) {
+    async fn forward_service_catalog(
+        &self,
+        request: &ServiceCatalogRequest,
+        (document, produced): (&Json, &[ProducedCapability]),
+    ) {
         let catalog = ForwardedCatalog {
             certname: request.certname.clone(),
             document: document.clone(),
+            capabilities: forwarded_capabilities(produced),
             transaction_uuid: request.transaction_uuid.clone(),
             job_id: request.job_id.clone(),
         };

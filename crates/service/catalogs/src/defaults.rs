@@ -108,6 +108,13 @@ pub const CAPABILITY_BYTES_OF_NODE_MAX: usize = 1 << 20;
 /// Producers of one capability that are read. One is right; the others are named in the error.
 pub const CAPABILITY_PRODUCERS_MAX: u64 = 10;
 
+/// Time for PuppetDB to have the catalog that another server compiled for a run: seconds, more when PuppetDB is behind.
+/// Shorter than the 30 s in which the end of a run is known, so that the missing capability can be named.
+pub const FOREIGN_CATALOG_WAIT: Duration = Duration::from_secs(20);
+
+/// Pause between questions whether PuppetDB has that catalog: 20 small queries for each run at most.
+pub const FOREIGN_CATALOG_POLL: Duration = Duration::from_secs(1);
+
 /// Time of the program of `config_version`. It asks git for a commit, which takes some milliseconds; on a
 /// slow network file system a second.
 pub const CONFIG_VERSION_TIME_MAX: Duration = Duration::from_secs(10);

@@ -6,9 +6,10 @@
 //!
 //! Invariant: a compilation has Ruby of its own environment version only.
 
+mod blocking_inventory;
+mod capabilities;
 mod comparison;
 pub mod defaults;
-mod embedded_capabilities;
 mod engine;
 mod environment;
 mod exports;
@@ -16,9 +17,13 @@ mod grouping;
 mod many_nodes;
 mod ruby;
 mod shadow;
+mod waiting;
 
+pub use capabilities::{
+    CapabilitiesOfCode, CapabilitySources, EmbeddedCapabilities, KeepCapabilitiesError,
+    PuppetdbCapabilities, ReadCapabilitiesError,
+};
 pub use comparison::{CatalogDifference, ResourceDifference, compare_catalogs};
-pub use embedded_capabilities::{CapabilitiesOfCode, EmbeddedCapabilities, KeepCapabilitiesError};
 pub use engine::{
     CatalogCompiler, CatalogError, CatalogNode, CatalogRequest, CatalogSettings, Catalogs,
     ChosenCompiler, CodeImpactRequest, CompileCaller, CompileOrigin, CompilePriority,

@@ -34,7 +34,7 @@ pub use engine::{
 };
 pub use error::{FindReportError, InvalidReport, InvalidReportError, RecordRunError};
 pub use forget_node::{ForgetNodeError, NodeDeactivation};
-pub use forwarding::{ForwardedCatalog, ForwardingMetrics, ForwardingState};
+pub use forwarding::{ForwardedCapability, ForwardedCatalog, ForwardingMetrics, ForwardingState};
 pub use processing::{ProcessingMetrics, ReportProcessor, ReportRenderer};
 pub use pson::pson_to_json;
 pub use report::{

@@ -2,7 +2,7 @@
 
 use inventory::NodeRecord;
 use jiff::Timestamp;
-use run_reports::ForwardedCatalog;
+use run_reports::{ForwardedCapability, ForwardedCatalog};
 use serde_json::{Map, Value, json};
 
 pub(crate) const NODE: &str = "web1.test";
@@ -53,8 +53,23 @@ pub(crate) fn catalog(run: u32) -> ForwardedCatalog {
             "edges": [{"source": "Class[main]", "target": "File[/etc/motd]"},
                       {"source": "Class[main]", "target": "Service[web]"}],
         }),
+        capabilities: vec![
+            capability("Demo::Http", json!({"host": NODE, "port": 80, "run": run})),
+            capability(
+                "Sql",
+                json!({"password": {"__ptype": "Sensitive", "__pvalue": "secret"}}),
+            ),
+        ],
         transaction_uuid: Some(uuid("a", run)),
         job_id: Some("42".to_owned()),
+    }
+}
+
+fn capability(type_name: &str, attributes: Value) -> ForwardedCapability {
+    ForwardedCapability {
+        type_name: type_name.to_owned(),
+        title: "app1".to_owned(),
+        attributes: attributes.as_object().unwrap().clone(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Facts, catalogs and reports that a real PuppetDB takes, also after it was away.
 #![cfg(test)]
 
+mod capabilities;
 mod data;
 
 use std::time::Duration;
@@ -167,6 +168,7 @@ async fn data_reaches_a_puppetdb_that_was_away() {
         .query("facts[value] { name = 'run' and value = 3 }", 1)
         .await;
     assert_eq!(facts, [json!({"value": 3})]);
+    capabilities::other_servers_find_them(&server).await;
     server.reports.shutdown().await;
 
     // Its database has no reports, as where agents report to a puppetserver.
@@ -282,7 +284,7 @@ async fn facts_and_catalog_are_the_newest(server: &ForwardingServer) {
     let resources = server
         .query(
             "resources[type, title, parameters] { order by type, title }",
-            4,
+            6,
         )
         .await;
     let text = json!(resources).to_string();

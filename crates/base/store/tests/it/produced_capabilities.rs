@@ -18,6 +18,7 @@ fn capability(environment: &str, title: &str, certname: &str) -> ProducedCapabil
         certname: certname.to_owned(),
         code_id: None,
         attributes: vec![0, 255, 1],
+        produced_ms: Some(1_795_000_000_000),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use catalogs::{InventoryQueries, PuppetdbExports};
+use catalogs::{CapabilitySources, InventoryQueries, PuppetdbCapabilities, PuppetdbExports};
 use cli::CommandFailure;
 use compiler::CompileRequest;
 use inventory::{Inventory, PuppetDbConfig};
@@ -15,6 +15,7 @@ use super::client_certificate::ClientCertificateOptions;
 pub(super) struct PuppetdbConnection {
     exports: Arc<PuppetdbExports>,
     queries: Arc<InventoryQueries>,
+    capabilities: CapabilitySources,
     /// Dropped last, when no compilation waits for an answer.
     _runtime: Runtime,
 }
@@ -39,7 +40,11 @@ impl PuppetdbConnection {
         let handle = runtime.handle().clone();
         Ok(Self {
             exports: Arc::new(PuppetdbExports::new(inventory.clone(), handle.clone())),
-            queries: Arc::new(InventoryQueries::new(inventory, handle)),
+            queries: Arc::new(InventoryQueries::new(inventory.clone(), handle.clone())),
+            capabilities: CapabilitySources {
+                embedded: None,
+                puppetdb: Some(PuppetdbCapabilities::new(inventory, handle, None)),
+            },
             _runtime: runtime,
         })
     }
@@ -48,5 +53,7 @@ impl PuppetdbConnection {
     pub(super) fn serve(&self, request: &mut CompileRequest) {
         request.exports = Some(Arc::clone(&self.exports) as _);
         request.puppetdb_queries = Some(Arc::clone(&self.queries) as _);
+        let capabilities = self.capabilities.of_code(request.code_id.as_deref());
+        request.capabilities = capabilities.map(|it| Arc::new(it) as _);
     }
 }

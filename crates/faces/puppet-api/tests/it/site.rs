@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use agent_catalogs::{AgentCatalogSettings, AgentCatalogSources, AgentCatalogs};
 use audit::{Audit, AuditConfig};
-use catalogs::{CatalogSettings, Catalogs, CompilerChoices, EmbeddedCapabilities};
+use catalogs::{
+    CapabilitySources, CatalogSettings, Catalogs, CompilerChoices, EmbeddedCapabilities,
+};
 use classifier::Classifier;
 use compiler::ExportedResources;
 use environments::{BlobStore, CodeReader, EnvironmentDir, JobCatalogs};
@@ -165,7 +167,10 @@ impl Site {
         let runtime = tokio::runtime::Handle::current();
         let capabilities = EmbeddedCapabilities::open(store.clone(), seal, runtime, true).await;
         let settings = CatalogSettings {
-            capabilities: Some(capabilities.unwrap()),
+            capabilities: CapabilitySources {
+                embedded: Some(capabilities.unwrap()),
+                puppetdb: None,
+            },
             codedir: dir.path().join("code"),
             base_modules: vec![dir.path().join("code/modules")],
             hiera_config: dir.path().join("code/hiera.yaml"),

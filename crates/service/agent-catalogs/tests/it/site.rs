@@ -11,7 +11,8 @@ use agent_catalogs::{
     ChecksumType, FactsPolicies,
 };
 use catalogs::{
-    CatalogSettings, Catalogs, EmbeddedCapabilities, EmbeddedExports, InventoryQueries,
+    CapabilitySources, CatalogSettings, Catalogs, EmbeddedCapabilities, EmbeddedExports,
+    InventoryQueries,
 };
 use classifier::{Classifier, GroupDelta, GroupId, GroupInput, UnrestrictedEditor};
 use compiler::{DocumentForm, ProducedCapability};
@@ -349,7 +350,10 @@ fn engine(
         hiera_config: path.join("hiera.yaml"),
         exports: Some(Arc::new(exports.clone())),
         kept_exports: Some(exports.clone()),
-        capabilities: Some(capabilities.clone()),
+        capabilities: CapabilitySources {
+            embedded: Some(capabilities.clone()),
+            puppetdb: None,
+        },
         puppetdb_queries: Some(Arc::new(queries)),
         ..CatalogSettings::default()
     };

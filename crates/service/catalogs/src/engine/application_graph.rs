@@ -5,13 +5,13 @@ use std::sync::Arc;
 use compiler::{ApplicationGraph, ApplicationGraphRequest, CompileInterrupt};
 use environments::EnvironmentName;
 use pcp::Certname;
-use store::StoreError;
 
 use super::Catalogs;
 use super::compile::InterruptOnDrop;
 use super::environment_cache::OpenEnvironment;
 use super::error::CatalogError;
 use super::queue::CompileOrigin;
+use crate::capabilities::ReadCapabilitiesError;
 
 impl Catalogs {
     /// The graph of the applications of an environment: of the version `code_id`, or of the live one. It is
@@ -50,22 +50,35 @@ impl Catalogs {
     }
 
     /// Those of the capabilities, given by references such as `Sql[app1]`, that the node has not produced in the last
-    /// catalog of this environment that it got. Empty if this server keeps no capabilities.
+    /// catalog of this environment that it got. Empty if this server knows no capabilities.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// The database or PuppetDB cannot be read.
     pub async fn missing_capabilities(
         &self,
         environment: &EnvironmentName,
         producer: &Certname,
         capabilities: &[String],
-    ) -> Result<Vec<String>, StoreError> {
-        let Some(kept) = &self.inner.settings.capabilities else {
-            return Ok(Vec::new());
-        };
-        let produced = kept.produced_by(producer, environment).await?;
-        let missing = capabilities.iter().filter(|it| !produced.contains(*it));
-        Ok(missing.cloned().collect())
+    ) -> Result<Vec<String>, ReadCapabilitiesError> {
+        let sources = &self.inner.settings.capabilities;
+        sources.missing(environment, producer, capabilities).await
+    }
+
+    /// The same after the run with this `transaction_uuid`: the catalog of another server is waited for.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn missing_capabilities_after_run(
+        &self,
+        environment: &EnvironmentName,
+        producer: &Certname,
+        (capabilities, transaction_uuid): (&[String], &str),
+    ) -> Result<Vec<String>, ReadCapabilitiesError> {
+        let sources = &self.inner.settings.capabilities;
+        let wanted = (capabilities, transaction_uuid);
+        sources
+            .missing_after_run(environment, producer, wanted)
+            .await
     }
 
     async fn graph_of(

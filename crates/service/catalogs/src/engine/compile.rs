@@ -23,8 +23,8 @@ use super::node_data::CatalogNode;
 use super::queue::CompileOrigin;
 use super::slots::{CompileSlot, CompileSlots};
 use super::{CatalogRequest, CatalogSettings, Catalogs};
+use crate::capabilities::EmbeddedCapabilities;
 use crate::defaults::QUEUE_TIME_MAX;
-use crate::embedded_capabilities::EmbeddedCapabilities;
 use crate::exports::{EmbeddedExports, KeepTurn};
 use crate::shadow::CatalogQuestion;
 
@@ -58,6 +58,8 @@ pub struct WrittenCatalog<T> {
     pub logs: Vec<CompileLog>,
     /// References of the components that the catalog leaves for a later run.
     pub left_out: Vec<String>,
+    /// Capabilities that the node produces for applications.
+    pub produced: Vec<ProducedCapability>,
     pub ruby_calls: RubyCalls,
     /// Time in the queue.
     pub waited: Duration,
@@ -88,7 +90,7 @@ impl KeptCatalog {
     /// Begins a catalog, for which nothing has been read yet.
     pub(super) fn begin(settings: &CatalogSettings, certname: &Certname) -> Self {
         let exports = settings.kept_exports.clone();
-        let capabilities = settings.capabilities.clone();
+        let capabilities = settings.capabilities.embedded.clone();
         Self {
             exports: exports.map(|store| {
                 let turn = store.begin(certname.as_str());
@@ -165,13 +167,14 @@ impl Catalogs {
             Ok((write(document)?, exported))
         };
         let compiling = self.compile_with(opened, request, (origin, node.facts_bytes), write);
-        let (compiled, produced) = Box::pin(compiling).await?;
+        let compiled = Box::pin(compiling).await?;
         let (catalog, exported) = compiled.catalog;
         if let Some(mut kept) = kept {
             let capabilities = kept.capabilities.take();
             let keeping = self.keep_exported(kept, &environment, code_id.clone(), exported.into());
             keeping.await?;
             if let Some(capabilities) = capabilities {
+                let produced = compiled.produced.clone();
                 let keeping = self.keep_capabilities(capabilities, &environment, code_id, produced);
                 keeping.await?;
             }
@@ -182,6 +185,7 @@ impl Catalogs {
             reads: compiled.reads,
             logs: compiled.logs,
             left_out: compiled.left_out,
+            produced: compiled.produced,
             ruby_calls: compiled.ruby_calls,
             waited: compiled.waited,
             took: compiled.took,
@@ -262,9 +266,7 @@ impl Catalogs {
     ) -> Result<WrittenCatalog<T>, CatalogError> {
         // the values of a block are those of its plan, which has a budget for them
         let compiling = self.compile_with(opened, request, (origin, 0), write);
-        // a block produces no capabilities
-        let (compiled, _) = Box::pin(compiling).await?;
-        Ok(compiled)
+        Box::pin(compiling).await
     }
 
     /// The same for a block of another server's plan, whose values are as many bytes as the second value of
@@ -280,19 +282,17 @@ impl Catalogs {
         write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
     ) -> Result<WrittenCatalog<T>, CatalogError> {
         let compiling = self.compile_with(opened, request, waiting, write);
-        let (compiled, _) = Box::pin(compiling).await?;
-        Ok(compiled)
+        Box::pin(compiling).await
     }
 
-    /// The same for a request that holds as many bytes as the second value of `waiting` while it waits, with the
-    /// capabilities that the catalog produces.
+    /// The same for a request that holds as many bytes as the second value of `waiting` while it waits.
     async fn compile_with<T: Send + 'static>(
         &self,
         opened: Arc<OpenEnvironment>,
         request: CompileRequest,
         waiting: (&CompileOrigin, usize),
         write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
-    ) -> Result<(WrittenCatalog<T>, Vec<ProducedCapability>), CatalogError> {
+    ) -> Result<WrittenCatalog<T>, CatalogError> {
         let (origin, _) = waiting;
         let _place = tokio::select! {
             place = self.inner.plan_places.acquire(&origin.caller) => place,
@@ -316,17 +316,17 @@ impl Catalogs {
         let compiled = limited.await?;
         drop(ends);
         let (catalog, compiled) = compiled?;
-        let written = WrittenCatalog {
+        Ok(WrittenCatalog {
             catalog,
             catalog_uuid,
             reads: compiled.reads,
             logs: compiled.logs,
             left_out: compiled.left_out,
+            produced: compiled.capabilities,
             ruby_calls: compiled.ruby_calls,
             waited,
             took: since.elapsed(),
-        };
-        Ok((written, compiled.capabilities))
+        })
     }
 
     /// Awaits a compilation on a thread, and interrupts it when its time is over or the engine stops. `subject` is
@@ -432,9 +432,8 @@ impl Catalogs {
             exports: settings.exports.clone().filter(|_| is_node),
             capabilities: settings
                 .capabilities
-                .clone()
+                .of_code(opened.code_id.as_deref())
                 .filter(|_| is_node)
-                .map(|it| it.of_code(opened.code_id.as_deref()))
                 .map(|it| Arc::new(it) as Arc<dyn ProducedCapabilities>),
             puppetdb_queries: settings.puppetdb_queries.clone().filter(|_| is_node),
             catalog_uuid: uuid::Uuid::new_v4().to_string(),

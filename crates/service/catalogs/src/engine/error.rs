@@ -7,7 +7,7 @@ use error_causes::chain;
 use pcp::Certname;
 
 use super::queue::CompileQueueFull;
-use crate::embedded_capabilities::KeepCapabilitiesError;
+use crate::capabilities::KeepCapabilitiesError;
 use crate::environment::{EnvironmentListingError, EnvironmentReadError};
 use crate::exports::KeepExportsError;
 use crate::shadow::CatalogRequestError;

@@ -43,12 +43,12 @@ use self::known_groups::KnownGroups;
 use self::plan_places::PlanPlaces;
 use self::queue::QueueBounds;
 use self::slots::CompileSlots;
+use crate::capabilities::CapabilitySources;
 use crate::defaults::{
     COMPILE_TIME_MAX, COMPILES_WAITING_EACH_MAX, COMPILES_WAITING_MAX,
     COMPILES_WAITING_OF_CALLER_MAX, FACTS_WAITING_BYTES_MAX, FACTS_WAITING_BYTES_OF_CALLER_MAX,
     OPEN_VERSIONS_MAX, PLAN_COMPILES_PER_SLOT, QUERY_CHECKS_MAX,
 };
-use crate::embedded_capabilities::EmbeddedCapabilities;
 use crate::environment::{CompilerOptions, EnvironmentOnDisk, OutsideFiles, module_directories};
 use crate::exports::EmbeddedExports;
 use crate::shadow::PuppetserverCatalogs;
@@ -92,8 +92,8 @@ pub struct CatalogSettings {
     /// Store for the exported resources of nodes that are compiled here; `None` if a PuppetDB has
     /// those of all nodes.
     pub kept_exports: Option<EmbeddedExports>,
-    /// Store of the capabilities that nodes produce for applications; `None` to keep and find none.
-    pub capabilities: Option<EmbeddedCapabilities>,
+    /// Capabilities that nodes produce for applications.
+    pub capabilities: CapabilitySources,
     /// Answers to `puppetdb_query`; `None` if the function is unknown.
     pub puppetdb_queries: Option<Arc<dyn PuppetdbQueries>>,
 }
@@ -126,7 +126,7 @@ impl Default for CatalogSettings {
             server_facts: Hash::new(),
             exports: None,
             kept_exports: None,
-            capabilities: None,
+            capabilities: CapabilitySources::default(),
             puppetdb_queries: None,
         }
     }
@@ -317,7 +317,7 @@ impl Catalogs {
     pub fn settings_identity(&self) -> String {
         let settings = &self.inner.settings;
         format!(
-            "{:?} {:?} {:?} {:?} {} {} {} {} {}",
+            "{:?} {:?} {:?} {:?} {} {} {} {} {} {}",
             settings.codedir,
             settings.base_modules,
             settings.hiera_config,
@@ -325,7 +325,8 @@ impl Catalogs {
             settings.ruby.is_some(),
             settings.exports.is_some(),
             settings.kept_exports.is_some(),
-            settings.capabilities.is_some(),
+            settings.capabilities.embedded.is_some(),
+            settings.capabilities.puppetdb.is_some(),
             settings.puppetdb_queries.is_some()
         )
     }

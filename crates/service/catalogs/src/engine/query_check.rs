@@ -69,8 +69,8 @@ impl Catalogs {
             puppetdb_queries: settings.puppetdb_queries.clone(),
             capabilities: settings
                 .capabilities
-                .clone()
-                .map(|it| Arc::new(it.of_code(None)) as Arc<dyn ProducedCapabilities>),
+                .of_code(None)
+                .map(|it| Arc::new(it) as Arc<dyn ProducedCapabilities>),
         };
         let certname = certname.to_string();
         let checking = self.inner.compilations.spawn_blocking(move || {

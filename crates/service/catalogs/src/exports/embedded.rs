@@ -17,11 +17,11 @@ use zeroize::Zeroizing;
 
 use super::keep_order::{KeepOrder, KeepTurn};
 use super::stored_exports::{StoredType, read_stored, stored_types};
-use super::waiting::wait_for;
 use crate::defaults::{
     EXPORTED_BYTES_MAX, EXPORTED_BYTES_OF_NODE_MAX, EXPORTED_PAGE_BYTES, EXPORTED_RESOURCES_MAX,
     EXPORTING_NODES_PAGE, EXPORTS_OF_NODE_MAX,
 };
+use crate::waiting::wait_for;
 
 /// The exported resources of all nodes, for sites without a PuppetDB. Deleting a node from the embedded
 /// inventory deletes its resources.

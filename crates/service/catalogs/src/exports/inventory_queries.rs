@@ -7,7 +7,7 @@ use inventory::{Inventory, NodeQuery};
 use serde_json::Value as Json;
 use tokio::runtime::Handle;
 
-use super::blocking_inventory::BlockingInventory;
+use crate::blocking_inventory::BlockingInventory;
 
 /// Answers of an inventory: a PuppetDB, or the embedded one, which answers a part of PQL.
 #[derive(Debug, Clone)]

@@ -4,7 +4,6 @@
 //! Invariant: a search is bounded in time, bytes and resources, and its error names the server and the
 //! cause.
 
-mod blocking_inventory;
 mod embedded;
 mod inventory_queries;
 mod keep_order;
@@ -12,11 +11,9 @@ mod puppetdb;
 mod resource_query;
 mod resource_row;
 mod stored_exports;
-mod waiting;
 
 pub use embedded::{EmbeddedExports, KeepExportsError, KeptExports};
 pub use inventory_queries::InventoryQueries;
 pub(crate) use keep_order::KeepOrder;
 pub use keep_order::KeepTurn;
 pub use puppetdb::PuppetdbExports;
-pub(crate) use waiting::wait_for;

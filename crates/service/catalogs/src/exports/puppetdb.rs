@@ -6,9 +6,9 @@ use compiler::{ExportSearch, ExportSearchError, ExportedResource, ExportedResour
 use inventory::{Inventory, NodeQuery};
 use tokio::runtime::Handle;
 
-use super::blocking_inventory::BlockingInventory;
 use super::resource_query::resource_query;
 use super::resource_row::exported_resource;
+use crate::blocking_inventory::BlockingInventory;
 use crate::defaults::EXPORTED_RESOURCES_MAX;
 
 /// The exported resources in the catalogs that PuppetDB has.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use catalogs::defaults::{
     CAPABILITIES_OF_NODE_MAX, CAPABILITY_BYTES_OF_NODE_MAX, CAPABILITY_PRODUCERS_MAX,
 };
-use catalogs::{EmbeddedCapabilities, KeepCapabilitiesError};
+use catalogs::{
+    CapabilitiesOfCode, CapabilitySources, EmbeddedCapabilities, KeepCapabilitiesError,
+};
 use compiler::{CapabilitySearch, ProducedCapabilities as _, ProducedCapability, StoredCapability};
 use pcore::{Hash, Value};
 use pki::seal::SealKey;
@@ -54,7 +56,7 @@ impl Producers {
 
     /// What a compilation of a version finds, on a thread of its own.
     async fn find_of(&self, code_id: Option<&str>, title: &str) -> Vec<StoredCapability> {
-        let capabilities = self.capabilities.clone().of_code(code_id);
+        let capabilities = of_code(self.capabilities.clone(), code_id);
         let title = title.to_owned();
         on_thread(move || capabilities.find(&search(&title)).unwrap()).await
     }
@@ -69,6 +71,14 @@ async fn open(store: &Store, root: &TempDir) -> EmbeddedCapabilities {
     let seal = Arc::new(SealKey::open_or_create(&root.path().join("seal")).unwrap());
     let opening = EmbeddedCapabilities::open(store.clone(), seal, Handle::current(), true);
     opening.await.unwrap()
+}
+
+fn of_code(embedded: EmbeddedCapabilities, code_id: Option<&str>) -> CapabilitiesOfCode {
+    let sources = CapabilitySources {
+        embedded: Some(embedded),
+        puppetdb: None,
+    };
+    sources.of_code(code_id).unwrap()
 }
 
 /// Compilations run on threads that are not of the runtime.
@@ -181,7 +191,7 @@ async fn secrets_are_not_in_the_database() {
     let key = SealKey::open_or_create(&site.root.path().join("other")).unwrap();
     let other =
         EmbeddedCapabilities::open(site.store.clone(), Arc::new(key), Handle::current(), true);
-    let other = other.await.unwrap().of_code(None);
+    let other = of_code(other.await.unwrap(), None);
     let error = on_thread(move || other.find(&search("x")).unwrap_err()).await;
     let error = error.to_string();
     assert!(error.contains("Sql[x] of a is damaged"), "{error}");

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use catalogs::{
-    CatalogError, CatalogRequest, CatalogSettings, Catalogs, CompileCaller, CompileOrigin,
-    CompilePriority, CompiledNode, EmbeddedCapabilities, EmbeddedExports,
+    CapabilitySources, CatalogError, CatalogRequest, CatalogSettings, Catalogs, CompileCaller,
+    CompileOrigin, CompilePriority, CompiledNode, EmbeddedCapabilities, EmbeddedExports,
 };
 use classifier::{
     Classifier, FactSource, FactSourceError, GroupInput, NodeFacts, UnrestrictedEditor,
@@ -84,7 +84,10 @@ impl World {
             CatalogSettings {
                 exports: Some(Arc::new(exports.clone())),
                 kept_exports: Some(exports),
-                capabilities: Some(capabilities),
+                capabilities: CapabilitySources {
+                    embedded: Some(capabilities),
+                    puppetdb: None,
+                },
                 ..CatalogSettings::default()
             }
         })

@@ -47,6 +47,18 @@ pub trait ApplicationGraphs: fmt::Debug + Send + Sync {
         producer: &Certname,
         capabilities: &[String],
     ) -> Result<Vec<String>, ApplicationGraphError>;
+
+    /// The same after the run of the node with this `transaction_uuid`: a source that learns later of the run's catalog
+    /// waits for that.
+    async fn missing_capabilities_after_run(
+        &self,
+        environment: &EnvironmentName,
+        producer: &Certname,
+        (capabilities, _transaction_uuid): (&[String], &str),
+    ) -> Result<Vec<String>, ApplicationGraphError> {
+        let looking = self.missing_capabilities(environment, producer, capabilities);
+        looking.await
+    }
 }
 
 /// The instances of applications in an environment.

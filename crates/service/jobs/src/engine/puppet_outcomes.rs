@@ -81,7 +81,7 @@ impl PuppetOutcomeInput {
             Err(problem) => return outcome::shape_unreadable(&problem),
         };
         let report = self.find_report(&ran).await;
-        let missing = self.find_missing_capabilities().await;
+        let missing = self.find_missing_capabilities(&ran).await;
         let expected = RunExpectation {
             console: self.console_url.as_deref(),
             code_id: self.pinned.as_ref(),
@@ -102,14 +102,15 @@ impl PuppetOutcomeInput {
 
     /// The capabilities that the node should have produced and did not; empty if that cannot be determined: then
     /// the catalogs of the consumers show it.
-    async fn find_missing_capabilities(&self) -> Vec<String> {
+    async fn find_missing_capabilities(&self, ran: &PuppetRunResult) -> Vec<String> {
         let Some((environment, products)) = &self.products else {
             return Vec::new();
         };
         let certname = &self.certname;
-        let looking = self
-            .applications
-            .missing_capabilities(environment, certname, products);
+        let wanted = (products.as_slice(), ran.transaction_uuid());
+        let looking =
+            self.applications
+                .missing_capabilities_after_run(environment, certname, wanted);
         match tokio::time::timeout(REPORT_WAIT, looking).await {
             Ok(Ok(missing)) => missing,
             Ok(Err(error)) => {

@@ -67,6 +67,11 @@ impl PuppetRunResult {
         is_puppet_result(&self.fields)
     }
 
+    /// Puppet's id of the run; empty if it is unknown.
+    pub(crate) fn transaction_uuid(&self) -> &str {
+        self.text_field("transaction_uuid").unwrap_or_default()
+    }
+
     /// The run, if Puppet left a report of it.
     pub(crate) fn to_puppet_run(
         &self,

@@ -16,4 +16,4 @@ pub(crate) use queue::{
     CommandQueue, DEACTIVATE_NODE, REPLACE_CATALOG, REPLACE_FACTS, STORE_REPORT,
 };
 
-pub use crate::puppetdb_format::ForwardedCatalog;
+pub use crate::puppetdb_format::{ForwardedCapability, ForwardedCatalog};

@@ -1,5 +1,7 @@
 //! Catalogs in PuppetDB's format, version 9: [`catalog_payload`].
 
+use std::fmt;
+
 use pcp::Certname;
 use serde_json::{Map, Value, json};
 
@@ -14,10 +16,32 @@ pub struct ForwardedCatalog {
     pub certname: Certname,
     /// The document, as the agent gets it.
     pub document: Value,
+    /// Capabilities that the node produces, which agents from Puppet 7 do not get.
+    pub capabilities: Vec<ForwardedCapability>,
     /// Id of the run for which it was compiled.
     pub transaction_uuid: Option<String>,
     /// The job that started the run.
     pub job_id: Option<String>,
+}
+
+/// A capability of an application that a catalog produces.
+#[derive(Clone)]
+pub struct ForwardedCapability {
+    /// Type of the capability: `Sql`, `Foo::Bar`.
+    pub type_name: String,
+    pub title: String,
+    /// Attributes as rich data.
+    pub attributes: Map<String, Value>,
+}
+
+/// Leaves out the values, which may be secret.
+impl fmt::Debug for ForwardedCapability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForwardedCapability")
+            .field("type_name", &self.type_name)
+            .field("title", &self.title)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Parameters whose lists have no order.
@@ -36,10 +60,15 @@ const UNORDERED: [&str; 8] = [
 pub(crate) fn catalog_payload(catalog: ForwardedCatalog, producer: PayloadProducer<'_>) -> Value {
     let mut document = catalog.document;
     let resources = document.get_mut("resources").map(Value::take);
-    let resources: Vec<Value> = match resources {
+    let mut resources: Vec<Value> = match resources {
         Some(Value::Array(resources)) => resources.into_iter().filter_map(resource).collect(),
         _ => Vec::new(),
     };
+    let environment = document.get("environment").and_then(Value::as_str);
+    let environment = environment.unwrap_or("production").to_owned();
+    for capability in catalog.capabilities {
+        add_capability(&mut resources, capability, &environment);
+    }
     let mut edges = CatalogEdges::new(&resources);
     let containment = document.get("edges").and_then(Value::as_array);
     for edge in containment.into_iter().flatten() {
@@ -57,7 +86,7 @@ pub(crate) fn catalog_payload(catalog: ForwardedCatalog, producer: PayloadProduc
     json!({
         "certname": catalog.certname.as_str(),
         "version": version,
-        "environment": text("environment").unwrap_or("production"),
+        "environment": environment,
         "transaction_uuid": catalog.transaction_uuid,
         "catalog_uuid": text("catalog_uuid").or(catalog.transaction_uuid.as_deref()),
         "code_id": text("code_id"),
@@ -67,6 +96,29 @@ pub(crate) fn catalog_payload(catalog: ForwardedCatalog, producer: PayloadProduc
         "edges": edges.into_edges(),
         "resources": resources,
     })
+}
+
+/// Adds a capability as Puppet 6 has it in the catalog of its producer. One that the agent gets too is replaced, so that
+/// sensitive values are redacted, and not absent.
+fn add_capability(resources: &mut Vec<Value>, capability: ForwardedCapability, environment: &str) {
+    let ForwardedCapability {
+        type_name,
+        title,
+        attributes,
+    } = capability;
+    resources.retain(|it| it["type"] != *type_name || it["title"] != *title);
+    let mut parameters = to_plain_map(attributes);
+    parameters.retain(|_, value| !value.is_null());
+    resources.push(json!({
+        "type": type_name,
+        "title": title,
+        "aliases": [],
+        "exported": false,
+        "file": null,
+        "line": null,
+        "tags": [type_name.to_lowercase(), format!("producer:{environment}")],
+        "parameters": parameters,
+    }));
 }
 
 /// A resource with the keys that PuppetDB demands; `None` without type or title.
@@ -120,6 +172,7 @@ mod tests {
         let catalog = ForwardedCatalog {
             certname: "web".parse().unwrap(),
             document,
+            capabilities: Vec::new(),
             transaction_uuid: Some("t".to_owned()),
             job_id: None,
         };
@@ -170,6 +223,39 @@ mod tests {
         let expected = "certname version environment transaction_uuid catalog_uuid code_id job_id \
              producer_timestamp producer edges resources";
         assert_eq!(keys, expected.split(' ').collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn produced_capabilities_are_in_the_catalog_without_secrets() {
+        let attributes = json!({"host": "db", "port": 3306, "x": null,
+            "password": {"__ptype": "Sensitive", "__pvalue": "secret"}});
+        let capability = ForwardedCapability {
+            type_name: "Demo::Sql".to_owned(),
+            title: "app1".to_owned(),
+            attributes: attributes.as_object().unwrap().clone(),
+        };
+        assert!(!format!("{capability:?}").contains("secret"));
+        let catalog = ForwardedCatalog {
+            certname: "db".parse().unwrap(),
+            document: json!({"environment": "test", "resources": [
+                {"type": "Demo::Sql", "title": "app1", "parameters": {"host": "db"}},
+                {"type": "Demo::Sql", "title": "app2"}]}),
+            capabilities: vec![capability],
+            transaction_uuid: None,
+            job_id: None,
+        };
+        let producer = PayloadProducer {
+            certname: "puppet",
+            at: Timestamp::UNIX_EPOCH,
+        };
+        let payload = catalog_payload(catalog, producer);
+        let resources = payload["resources"].as_array().unwrap();
+        let titles: Vec<&Value> = resources.iter().map(|it| &it["title"]).collect();
+        assert_eq!(titles, ["app2", "app1"]);
+        assert_eq!(resources[1]["tags"], json!(["demo::sql", "producer:test"]));
+        let expected =
+            json!({"host": "db", "port": 3306, "password": "Sensitive [value redacted]"});
+        assert_eq!(resources[1]["parameters"], expected);
     }
 
     #[test]

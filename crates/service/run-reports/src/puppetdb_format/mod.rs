@@ -12,8 +12,8 @@ mod values;
 
 use jiff::Timestamp;
 
-pub use catalog::ForwardedCatalog;
 pub(crate) use catalog::catalog_payload;
+pub use catalog::{ForwardedCapability, ForwardedCatalog};
 pub(crate) use facts::facts_payload;
 pub(crate) use report::report_payload;
 

@@ -64,6 +64,7 @@ fn catalog(version: &str) -> ForwardedCatalog {
         certname: NODE.parse().unwrap(),
         document: json!({"name": NODE, "version": version, "environment": "production",
             "resources": [], "edges": []}),
+        capabilities: Vec::new(),
         transaction_uuid: Some("00000000-0000-0000-0000-000000000001".to_owned()),
         job_id: None,
     }

@@ -9,27 +9,27 @@ use inventory::{Inventory, NodeQuery, QueryError};
 use serde_json::Value as Json;
 use tokio::runtime::Handle;
 
-use super::waiting::wait_for;
+use crate::waiting::wait_for;
 
 /// An inventory that is queried from a thread outside of its runtime.
 #[derive(Debug, Clone)]
-pub(super) struct BlockingInventory {
+pub(crate) struct BlockingInventory {
     inventory: Inventory,
     runtime: Handle,
 }
 
 impl BlockingInventory {
-    pub(super) fn new(inventory: Inventory, runtime: Handle) -> Self {
+    pub(crate) fn new(inventory: Inventory, runtime: Handle) -> Self {
         Self { inventory, runtime }
     }
 
     /// The URLs of the servers, for messages.
-    pub(super) fn location(&self) -> String {
+    pub(crate) fn location(&self) -> String {
         self.inventory.location()
     }
 
     /// The rows of an answer, or the cause why there are none. `interrupt` ends the query.
-    pub(super) fn rows(
+    pub(crate) fn rows(
         &self,
         query: NodeQuery,
         interrupt: Option<&Arc<CompileInterrupt>>,

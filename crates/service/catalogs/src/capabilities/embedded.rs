@@ -7,23 +7,23 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use compiler::{
-    CapabilitySearch, CapabilitySearchError, ProducedCapabilities, ProducedCapability,
-    StoredCapability,
-};
+use compiler::{CapabilitySearch, ProducedCapability, StoredCapability};
 use environments::EnvironmentName;
-use pcore::{Hash, RichDataError, Type, Value};
+use pcore::{Hash, Value};
 use pcp::Certname;
 use pki::seal::SealKey;
 use serde_json::Value as Json;
-use store::{ProducedCapabilityRow, Store, StoreError};
+use store::{CapabilityOfNodeRow, ProducedCapabilityRow, Store, StoreError, now_ms};
 use tokio::runtime::Handle;
 use zeroize::Zeroizing;
 
 use crate::defaults::{
     CAPABILITIES_OF_NODE_MAX, CAPABILITY_BYTES_OF_NODE_MAX, CAPABILITY_PRODUCERS_MAX,
 };
-use crate::exports::{KeepOrder, KeepTurn, wait_for};
+use crate::exports::{KeepOrder, KeepTurn};
+use crate::waiting::wait_for;
+
+use super::stored_value::{read_value, stored_text};
 
 /// The capabilities of all nodes. Deleting a node from the inventory deletes its capabilities.
 #[derive(Debug, Clone)]
@@ -38,12 +38,21 @@ pub struct EmbeddedCapabilities {
     known_nodes_only: bool,
 }
 
-/// The capabilities of all nodes for a compilation. Producers of its code version come first, so that the limit
-/// cuts off others.
+/// A capability without its values.
 #[derive(Debug)]
-pub struct CapabilitiesOfCode {
-    capabilities: EmbeddedCapabilities,
-    code_id: Option<String>,
+pub(super) struct KeptCapability {
+    /// Reference such as `Sql[app1]`.
+    pub reference: String,
+    /// Milliseconds since 1970 at which its catalog was compiled; `None` if that was an older release.
+    pub produced_ms: Option<i64>,
+}
+
+/// A capability that this server keeps, with its values.
+#[derive(Debug)]
+pub(super) struct OwnCapability {
+    pub capability: StoredCapability,
+    /// Milliseconds since 1970 at which its catalog was compiled; `None` if that was an older release.
+    pub produced_ms: Option<i64>,
 }
 
 /// Capabilities that cannot be kept.
@@ -164,6 +173,7 @@ impl EmbeddedCapabilities {
             let number = produced.len();
             return Err(KeepCapabilitiesError::TooMany { certname, number });
         }
+        let produced_ms = now_ms();
         let mut bytes = 0;
         let mut rows = Vec::with_capacity(produced.len());
         for capability in produced {
@@ -182,6 +192,7 @@ impl EmbeddedCapabilities {
                 certname: certname.clone(),
                 code_id: code_id.map(str::to_owned),
                 attributes: self.seal.seal(text.as_bytes()),
+                produced_ms: Some(produced_ms),
             });
         }
         match bytes > CAPABILITY_BYTES_OF_NODE_MAX {
@@ -190,37 +201,27 @@ impl EmbeddedCapabilities {
         }
     }
 
-    /// The capabilities as a compilation of the version `code_id` finds them.
-    #[must_use]
-    pub fn of_code(self, code_id: Option<&str>) -> CapabilitiesOfCode {
-        CapabilitiesOfCode {
-            capabilities: self,
-            code_id: code_id.map(str::to_owned),
-        }
-    }
-
-    /// References such as `Sql[app1]` of the capabilities that the last catalog of a node in this environment produces.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub async fn produced_by(
+    /// The capabilities that the last catalog of a node in this environment produces.
+    pub(super) async fn produced_by(
         &self,
         producer: &Certname,
         environment: &EnvironmentName,
-    ) -> Result<HashSet<String>, StoreError> {
+    ) -> Result<Vec<KeptCapability>, StoreError> {
         let store = &self.store;
         let reading = store.capabilities_of_node(producer.as_str(), environment.as_str());
-        let rows = reading.await?.into_iter();
-        Ok(rows
-            .map(|(type_name, title)| format!("{type_name}[{title}]"))
-            .collect())
+        let kept = |row: CapabilityOfNodeRow| KeptCapability {
+            reference: format!("{}[{}]", row.capability_type, row.title),
+            produced_ms: row.produced_ms,
+        };
+        Ok(reading.await?.into_iter().map(kept).collect())
     }
 
-    fn stored(
+    /// The capabilities that a search finds, those of the version `code_id` first.
+    pub(super) fn find(
         &self,
         search: &CapabilitySearch<'_>,
         code_id: Option<String>,
-    ) -> Result<Vec<StoredCapability>, String> {
+    ) -> Result<Vec<OwnCapability>, String> {
         let store = self.store.clone();
         let environment = search.environment.to_owned();
         let (type_name, title) = (search.type_name.to_owned(), search.title.to_owned());
@@ -236,7 +237,7 @@ impl EmbeddedCapabilities {
         rows.into_iter().map(|row| self.read(row)).collect()
     }
 
-    fn read(&self, row: ProducedCapabilityRow) -> Result<StoredCapability, String> {
+    fn read(&self, row: ProducedCapabilityRow) -> Result<OwnCapability, String> {
         let damaged = |cause: String| {
             format!(
                 "{}[{}] of {} is damaged: {cause}",
@@ -248,52 +249,16 @@ impl EmbeddedCapabilities {
         let json: Json =
             serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         match read_value(&json) {
-            Ok(Value::Hash(attributes)) => Ok(StoredCapability {
-                certname: row.certname,
-                code_id: row.code_id,
-                attributes: Hash::clone(&attributes),
+            Ok(Value::Hash(attributes)) => Ok(OwnCapability {
+                capability: StoredCapability {
+                    certname: row.certname,
+                    code_id: row.code_id,
+                    attributes: Hash::clone(&attributes),
+                },
+                produced_ms: row.produced_ms,
             }),
             Ok(_) => Err(damaged("its attributes are no hash".to_owned())),
             Err(error) => Err(damaged(error.to_string())),
         }
     }
-}
-
-impl ProducedCapabilities for CapabilitiesOfCode {
-    fn find(
-        &self,
-        search: &CapabilitySearch<'_>,
-    ) -> Result<Vec<StoredCapability>, CapabilitySearchError> {
-        let found = self.capabilities.stored(search, self.code_id.clone());
-        found.map_err(|cause| {
-            CapabilitySearchError(format!(
-                "Could not retrieve capabilities from the database of this server: {cause}"
-            ))
-        })
-    }
-}
-
-/// Attributes as they are stored, if they can be read again; else an attribute that cannot, and the reason.
-fn stored_text(attributes: &Hash) -> Result<Zeroizing<String>, (String, RichDataError)> {
-    let write = |attributes: Hash| {
-        let json = Value::hash(attributes).to_rich_json()?;
-        read_value(&json)?;
-        Ok(json)
-    };
-    match write(attributes.clone()) {
-        Ok(json) => Ok(Zeroizing::new(json.to_string())),
-        Err(error) => {
-            let mut each = attributes.iter().filter_map(|(name, value)| {
-                let mut one = Hash::default();
-                one.insert(name.clone(), value.clone());
-                Some((name.to_string(), write(one).err()?))
-            });
-            Err(each.next().unwrap_or_else(|| (String::new(), error)))
-        }
-    }
-}
-
-/// Types of modules are not known here: a value of one is refused.
-fn read_value(json: &Json) -> Result<Value, RichDataError> {
-    Value::from_rich_json(json, &|name| Type::builtin(name))
 }

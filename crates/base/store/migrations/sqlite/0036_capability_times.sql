@@ -1,0 +1,2 @@
+-- When the catalog was compiled that produces a capability, since another server may compile the next one of its node.
+ALTER TABLE produced_capabilities ADD COLUMN produced_ms INTEGER; -- NULL: before there was this column

@@ -14,6 +14,7 @@ async fn exported_resources_are_those_that_puppet_collects() {
     store_catalogs(&site).await;
     catalogs_are_equal(&site).await;
     a_shadow_run_collects_what_the_puppetserver_collects(&site).await;
+    a_capability_of_another_server_is_consumed(&site).await;
     an_invalid_query_is_shown_with_its_reason(&site);
     a_certificate_of_another_ca_is_named(&site);
     site.puppetdb.stop().await.unwrap();
@@ -111,6 +112,32 @@ async fn a_shadow_run_collects_what_the_puppetserver_collects(site: &ExportSite)
     assert_eq!(code, 1, "{printed}");
     assert!(printed.contains("Backend[shop web1]"), "{printed}");
     puppetserver.stop().await.unwrap();
+}
+
+async fn a_capability_of_another_server_is_consumed(site: &ExportSite) {
+    site.enable_applications();
+    site.write_manifest(include_str!("code/application.pp"));
+    let (code, _, error) = site.compile(&[]);
+    assert_eq!(code, 1, "{error}");
+    assert!(error.contains("Sql[app1]"), "{error}");
+    let sql = |tags: serde_json::Value| {
+        json!({
+            "type": "Sql", "title": "app1", "exported": false, "tags": tags,
+            "parameters": {"host": "db.test", "port": 3306, "require": "Db[app1]"},
+        })
+    };
+    // a consumer, and a producer of another environment
+    site.store_catalog("web2.test", &[sql(json!(["sql"]))])
+        .await;
+    let staging = sql(json!(["sql", "producer:staging"]));
+    site.store_catalog("web1.test", &[staging]).await;
+    let (code, _, error) = site.compile(&[]);
+    assert_eq!(code, 1, "{error}");
+    let produced = sql(json!(["sql", "producer:production"]));
+    site.store_catalog("db.test", &[produced]).await;
+    let (code, catalog, error) = site.compile(&["--format", "json"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(catalog.contains("connects to db.test:3306"), "{catalog}");
 }
 
 fn an_invalid_query_is_shown_with_its_reason(site: &ExportSite) {

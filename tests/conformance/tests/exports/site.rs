@@ -61,6 +61,11 @@ impl ExportSite {
         fs::write(directory.join("site.pp"), text).unwrap();
     }
 
+    pub(crate) fn enable_applications(&self) {
+        let settings = self.environment().join("environment.conf");
+        fs::write(settings, "applications = true\n").unwrap();
+    }
+
     fn environment(&self) -> PathBuf {
         self.installation.code_dir().join("environments/production")
     }

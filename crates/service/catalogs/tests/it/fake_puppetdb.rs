@@ -1,8 +1,10 @@
 //! A program at the address of a PuppetDB: [`FakePuppetdb`].
 
+use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value as Json;
 
@@ -11,6 +13,8 @@ use serde_json::Value as Json;
 pub(crate) enum Behaviour {
     /// Answers with this status and body.
     Answer(u16, String),
+    /// Answers the requests with these rows, in this order, and then not any more.
+    Rows(Arc<Mutex<VecDeque<Json>>>),
     /// Reads the request and never answers.
     Silence,
     /// Sends a list without an end.
@@ -44,6 +48,11 @@ impl FakePuppetdb {
         Self::start(Behaviour::Answer(200, rows.to_string()))
     }
 
+    pub(crate) fn answering_in_turn(answers: impl IntoIterator<Item = Json>) -> Self {
+        let answers = answers.into_iter().collect();
+        Self::start(Behaviour::Rows(Arc::new(Mutex::new(answers))))
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -67,6 +76,13 @@ fn serve(mut stream: TcpStream, behaviour: &Behaviour, sender: &Sender<Json>) {
             Behaviour::Answer(status, body) => answer(&mut stream, *status, body.len(), body),
             Behaviour::Short => answer(&mut stream, 200, 1_000, "[{\"certname\":"),
             Behaviour::Endless => endless(&mut stream),
+            Behaviour::Rows(answers) => {
+                let Some(rows) = answers.lock().unwrap().pop_front() else {
+                    continue;
+                };
+                let body = rows.to_string();
+                answer(&mut stream, 200, body.len(), &body)
+            }
             Behaviour::Silence => continue,
         };
         if answered.is_err() || matches!(behaviour, Behaviour::Short) {

@@ -8,6 +8,7 @@ mod embedded_capabilities;
 mod embedded_exports;
 mod engine;
 mod fake_puppetdb;
+mod foreign_capabilities;
 mod hostile_names;
 mod impact;
 mod native_functions;

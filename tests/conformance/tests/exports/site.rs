@@ -76,7 +76,6 @@ impl ExportSite {
             .iter()
             .map(|resource| {
                 let mut resource = resource.clone();
-                resource["aliases"] = json!([]);
                 resource["file"] = json!("/site.pp");
                 resource["line"] = json!(1);
                 resource

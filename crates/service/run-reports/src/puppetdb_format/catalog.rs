@@ -112,7 +112,6 @@ fn add_capability(resources: &mut Vec<Value>, capability: ForwardedCapability, e
     resources.push(json!({
         "type": type_name,
         "title": title,
-        "aliases": [],
         "exported": false,
         "file": null,
         "line": null,
@@ -121,7 +120,8 @@ fn add_capability(resources: &mut Vec<Value>, capability: ForwardedCapability, e
     }));
 }
 
-/// A resource with the keys that PuppetDB demands; `None` without type or title.
+/// A resource with the keys that Puppet sends; `None` without type or title. PuppetDB takes the key `aliases` too, but then
+/// cannot store another catalog in which the resource has changed.
 fn resource(resource: Value) -> Option<Value> {
     let Value::Object(mut resource) = resource else {
         return None;
@@ -153,7 +153,6 @@ fn resource(resource: Value) -> Option<Value> {
     Some(json!({
         "type": kind,
         "title": title,
-        "aliases": [],
         "exported": resource.get("exported").and_then(Value::as_bool).unwrap_or(false),
         "file": resource.get("file").and_then(Value::as_str),
         "line": resource.get("line").and_then(Value::as_i64).filter(|line| *line > 0),

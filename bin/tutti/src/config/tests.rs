@@ -25,6 +25,10 @@ fn mistakes_are_told_in_plain_words_with_their_place() {
         ),
         ("", "the key \"certname\" is missing"),
         (
+            "certname = 'a'\n[puppetdb]\nserver_urls = ['https://p']\nforward = false\ncapabilities = true",
+            "puppetdb.capabilities needs puppetdb.forward",
+        ),
+        (
             "certname = 'a'\n[api]\nlisten = 8143",
             "api.listen: must be",
         ),

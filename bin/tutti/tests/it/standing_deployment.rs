@@ -156,20 +156,25 @@ async fn no_request_waits_for_a_deployment() {
     let programs = Programs::beside(env!("CARGO_BIN_EXE_tutti")).unwrap();
     let installation = Installation::new(programs, "").unwrap();
     let root = installation.root().to_owned();
+    let store = FreezableDisk::mount(&root.join("store.img"), &root.join("versions"));
+    let Some(store) = store else { return };
     let links = installation.code_dir().join("environments");
     let Some(links) = FreezableDisk::mount(&root.join("links.img"), &links) else {
         return;
     };
     let control = ControlRepository::create(&installation).unwrap();
     let fetching = ProgramStop::new(&root, "fetching");
+    let fetched = ProgramStop::new(&root, "fetched");
     let building = ProgramStop::new(&root, "building");
     let after_switch = ProgramStop::new(&root, "postrun");
     let programs = root.join("programs");
     std::fs::create_dir(&programs).unwrap();
     // the contents of the files are read while the version is built
     let git = format!(
-        "case \" $* \" in\n*' fetch '*) {} ;;\n*' cat-file '*) {} ;;\nesac\nexec /usr/bin/git \"$@\"\n",
+        "case \" $* \" in\n*' fetch '*) {}/usr/bin/git \"$@\"\nstatus=$?\n{}exit $status ;;\n\
+         *' cat-file '*) {} ;;\nesac\nexec /usr/bin/git \"$@\"\n",
         fetching.script(),
+        fetched.script(),
         building.script()
     );
     write_program(&programs.join("git"), &git);
@@ -185,6 +190,10 @@ async fn no_request_waits_for_a_deployment() {
     let mut server = installation.server();
     let path = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", programs.display());
     server.environment.push(("PATH".into(), path.into()));
+    // with one thread for all tasks, no task may wait for a disk on it
+    server
+        .environment
+        .push(("TOKIO_WORKER_THREADS".into(), "1".into()));
     let server = server.start().await.unwrap();
     let pid = server.pid();
     let client = Client::login(&installation).await.unwrap();
@@ -198,7 +207,7 @@ async fn no_request_waits_for_a_deployment() {
             progress,
             phases: 0,
         };
-        for stop in [&fetching, &building, &after_switch] {
+        for stop in [&fetching, &fetched, &building, &after_switch] {
             stop.arm();
         }
         control.set_branch(PRODUCTION, &commits[1])?;
@@ -207,6 +216,12 @@ async fn no_request_waits_for_a_deployment() {
             fetching.reached().await;
             standing.answers("it fetches", 1).await;
             fetching.let_go().await;
+            fetched.reached().await;
+            store.freeze();
+            fetched.let_go().await;
+            wait_for_standstill(pid).await;
+            standing.answers("it writes what it has fetched", 1).await;
+            store.thaw();
             building.reached().await;
             standing.answers("it builds the version", 1).await;
             links.freeze();

@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use code_store::disk_work::on_disk;
+
 use crate::defaults::GATE_WAIT;
 
 /// One gate for all environments: a puppetserver does not report the environment of a compile.
@@ -52,6 +54,16 @@ impl CompileGate {
     pub async fn close(&self) -> io::Result<ClosedGate> {
         let turn = Arc::clone(&self.close_lock).lock_owned().await;
         let path = self.directory.join(SOCKET_NAME);
+        let listener = on_disk(|| self.bind_socket(&path))?;
+        Ok(ClosedGate {
+            path,
+            listener,
+            waiting: Vec::new(),
+            _turn: turn,
+        })
+    }
+
+    fn bind_socket(&self, path: &Path) -> io::Result<UnixListener> {
         // The socket gets its final name only after its mode is set.
         let new = self.directory.join(".gate-new");
         match fs::remove_file(&new) {
@@ -61,13 +73,8 @@ impl CompileGate {
         let listener = UnixListener::bind(&new)?;
         listener.set_nonblocking(true)?;
         fs::set_permissions(&new, fs::Permissions::from_mode(MODE))?;
-        fs::rename(&new, &path)?;
-        Ok(ClosedGate {
-            path,
-            listener,
-            waiting: Vec::new(),
-            _turn: turn,
-        })
+        fs::rename(&new, path)?;
+        Ok(listener)
     }
 }
 
@@ -97,7 +104,7 @@ impl ClosedGate {
 impl Drop for ClosedGate {
     fn drop(&mut self) {
         // If the file remains, connections to it are refused, and the processes continue.
-        drop(fs::remove_file(&self.path));
+        drop(on_disk(|| fs::remove_file(&self.path)));
     }
 }
 

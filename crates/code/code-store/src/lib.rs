@@ -11,6 +11,7 @@ pub mod content;
 pub mod defaults;
 pub mod diff;
 pub mod directory_lock;
+pub mod disk_work;
 pub mod gc;
 pub mod integrity;
 pub mod low_priority;

@@ -23,6 +23,7 @@ use super::files::FilesError;
 use super::follower_board::{AnnouncedSwitch, FollowerBoard, FollowerState, LaggingFollower};
 use super::published_files::PublishedFiles;
 use code_store::content::{ContentError, ContentHash, TreeId};
+use code_store::disk_work::on_disk;
 use code_store::version::{VersionSignature, VersionStore};
 
 /// File sync storage service. Cheap to clone.
@@ -148,7 +149,7 @@ impl FileSync {
             let known = self.board().environments().get(&environment).cloned();
             let is_told = known.is_none_or(|known| known.signature.is_none());
             if versions.live_version(&environment).is_some() || is_told {
-                versions.delete_removal_note(&environment)?;
+                on_disk(|| versions.delete_removal_note(&environment))?;
             } else {
                 self.announce(&environment, None).await?;
             }
@@ -201,7 +202,7 @@ impl FileSync {
         };
         self.inner.store.set_code_generation(&row).await?;
         // A note that stays is outdated, and is deleted at the next start.
-        if let Err(error) = self.inner.versions.delete_removal_note(environment) {
+        if let Err(error) = on_disk(|| self.inner.versions.delete_removal_note(environment)) {
             tracing::warn!(%error, "cannot forget that an environment was taken away");
         }
         let published: HashSet<_> = {

@@ -15,6 +15,7 @@ use super::ArchiveError;
 use crate::defaults::ARCHIVE_BYTES;
 use crate::http::ResponseSink;
 use code_store::content::{ContentHash, ContentStore, content_error};
+use code_store::disk_work::on_disk;
 
 /// An expected checksum.
 #[derive(Clone, Debug)]
@@ -73,8 +74,10 @@ impl DownloadedArchive {
 
 impl ResponseSink for DownloadedArchive {
     fn restart(&mut self) -> io::Result<()> {
-        self.file.as_file().set_len(0)?;
-        self.file.rewind()?;
+        on_disk(|| {
+            self.file.as_file().set_len(0)?;
+            self.file.rewind()
+        })?;
         (self.sha256, self.md5) = (Sha256::new(), Md5::new());
         Ok(())
     }
@@ -82,7 +85,7 @@ impl ResponseSink for DownloadedArchive {
     fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sha256.update(bytes);
         self.md5.update(bytes);
-        self.file.write_all(bytes)
+        on_disk(|| self.file.write_all(bytes))
     }
 }
 

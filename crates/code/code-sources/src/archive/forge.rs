@@ -14,6 +14,7 @@ use crate::defaults::FORGE_ANSWER_BYTES;
 use crate::http::{HttpClient, HttpError, HttpRequest};
 use crate::remote_address::strip_credentials;
 use code_store::content::{ContentHash, ContentStore};
+use code_store::disk_work::on_disk;
 use code_store::notes::{read_note, write_note};
 
 /// A Forge at a base URL.
@@ -141,7 +142,7 @@ impl ForgeServer {
         slug: &ReleaseSlug,
     ) -> Result<ForgeRelease, ArchiveError> {
         let note = self.notes.join(slug.to_string());
-        let known = read_note(&note).and_then(|text| serde_json::from_str(&text).ok());
+        let known = on_disk(|| read_note(&note)).and_then(|text| serde_json::from_str(&text).ok());
         if let Some(release) = known {
             return Ok(release);
         }
@@ -150,7 +151,7 @@ impl ForgeServer {
             tracing::warn!(%slug, when, "its owner took this release back");
         }
         if let Ok(text) = serde_json::to_string(&release) {
-            write_note(content, &note, &text);
+            on_disk(|| write_note(content, &note, &text));
         }
         Ok(release)
     }

@@ -26,6 +26,7 @@ use crate::http::{HttpClient, HttpError, HttpRequest};
 use crate::manifest_syntax::{ManifestSyntaxErrors, verify};
 use crate::remote_address::strip_credentials;
 use code_store::content::{ContentError, ContentHash, ContentStore, TreeManifest};
+use code_store::disk_work::on_disk;
 use code_store::notes::{read_note, write_note};
 use code_store::tree_notes::{ArchiveForm, archive_note_name, archives_directory, note_name};
 use download::{DownloadedArchive, ExpectedChecksum, copy, to_local_path};
@@ -184,11 +185,11 @@ impl ArchiveStore {
             return Ok(sha256.to_ascii_lowercase());
         }
         let note = self.note("md5", &slug.to_string(), &release.file_md5);
-        if let Some(sha256) = read_note(&note) {
+        if let Some(sha256) = on_disk(|| read_note(&note)) {
             return Ok(sha256);
         }
         let (sha256, _) = self.download_release(forge, slug).await?;
-        write_note(&self.shared.content, &note, &sha256);
+        on_disk(|| write_note(&self.shared.content, &note, &sha256));
         Ok(sha256)
     }
 
@@ -216,13 +217,13 @@ impl ArchiveStore {
     /// The SHA-256 of the archive that was first downloaded from a URL.
     pub(crate) async fn archive_checksum(&self, location: &str) -> Result<String, ArchiveError> {
         let note = self.note("locations", location, &None);
-        if let Some(sha256) = read_note(&note) {
+        if let Some(sha256) = on_disk(|| read_note(&note)) {
             return Ok(sha256);
         }
         let (sha256, _) = self
             .download_and_unpack(location, &ExpectedChecksum::None)
             .await?;
-        write_note(&self.shared.content, &note, &sha256);
+        on_disk(|| write_note(&self.shared.content, &note, &sha256));
         Ok(sha256)
     }
 
@@ -276,7 +277,7 @@ impl ArchiveStore {
             (Some(sha256), _) => ExpectedChecksum::Sha256(sha256.to_ascii_lowercase()),
             (None, Some(md5)) => ExpectedChecksum::Md5(md5.to_ascii_lowercase()),
             (None, None) => {
-                forge.forget(slug);
+                on_disk(|| forge.forget(slug));
                 return Err(ArchiveError::NoChecksum(slug.to_string()));
             }
         };
@@ -287,7 +288,7 @@ impl ArchiveStore {
             .await;
         if matches!(taken, Err(ArchiveError::Checksum { .. })) {
             // The Forge may have other data by now.
-            forge.forget(slug);
+            on_disk(|| forge.forget(slug));
         }
         taken
     }
@@ -300,7 +301,7 @@ impl ArchiveStore {
         let what = strip_credentials(location);
         let address = || ArchiveError::Address(what.clone());
         let brought = if let Some(path) = to_local_path(location) {
-            let staged = DownloadedArchive::create_staged(&self.shared.content)?;
+            let staged = on_disk(|| DownloadedArchive::create_staged(&self.shared.content))?;
             run_blocking(move || copy(&path, staged)).await?
         } else {
             let url: Url = location.parse().map_err(|_| address())?;
@@ -319,7 +320,7 @@ impl ArchiveStore {
         url: &Url,
         token: Option<&SecretString>,
     ) -> Result<DownloadedArchive, ArchiveError> {
-        let mut staged = DownloadedArchive::create_staged(&self.shared.content)?;
+        let mut staged = on_disk(|| DownloadedArchive::create_staged(&self.shared.content))?;
         let wish = HttpRequest {
             url,
             token,

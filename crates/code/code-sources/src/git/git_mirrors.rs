@@ -20,6 +20,7 @@ use super::refs::{CommitHash, GitReference, GitRefs, RefsError};
 use super::stale_locks::remove_stale_locks;
 use crate::defaults::{FETCH_TIMEOUT, FETCHES, LIST_TIMEOUT, REFS_BYTES, WORD_BYTES};
 use code_store::directory_lock::DirectoryLock;
+use code_store::disk_work::on_disk;
 
 /// Copies of repositories, below one directory. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -80,7 +81,7 @@ impl GitMirrors {
                 .or_insert_with(|| Arc::new(GitMirror::new(remote, &self.shared.directory)));
             Arc::clone(made)
         };
-        mirror.note_use();
+        on_disk(|| mirror.note_use());
         Ok(mirror)
     }
 
@@ -216,7 +217,7 @@ impl GitMirrors {
             }
             updated => updated,
         }?;
-        mirror.write_refs_note(&refs);
+        on_disk(|| mirror.write_refs_note(&refs));
         Ok(refs)
     }
 
@@ -226,13 +227,12 @@ impl GitMirrors {
             return self.fetch_into(own, mirror, what).await;
         }
         // Only a complete repository gets the copy's name.
-        let fresh = self.init(mirror)?;
+        let fresh = on_disk(|| init_repository(mirror))?;
         let fetched = self.fetch_into(&fresh, mirror, what).await;
-        if fetched.is_err() {
-            remove_directory(&fresh)?;
-        }
-        fetched?;
-        std::fs::rename(&fresh, own).map_err(directory_error(own))
+        on_disk(|| match fetched {
+            Ok(()) => std::fs::rename(&fresh, own).map_err(directory_error(own)),
+            Err(error) => remove_directory(&fresh).and(Err(error)),
+        })
     }
 
     async fn fetch_into(
@@ -242,8 +242,10 @@ impl GitMirrors {
         what: &[&str],
     ) -> Result<(), GitError> {
         let _place = self.acquire_fetch_permit().await;
-        remove_stale_locks(own).map_err(directory_error(own))?;
-        mirror.remove_refs_note()?;
+        on_disk(|| {
+            remove_stale_locks(own).map_err(directory_error(own))?;
+            mirror.remove_refs_note()
+        })?;
         let mut arguments = vec![
             "--quiet",
             "--force",
@@ -257,20 +259,6 @@ impl GitMirrors {
         arguments.extend_from_slice(what);
         self.write_repository_files(own, "fetch", mirror, &arguments, FETCH_TIMEOUT)
             .await
-    }
-
-    /// Creates an empty repository beside the copy, like `git init --bare`.
-    fn init(&self, mirror: &GitMirror) -> Result<PathBuf, GitError> {
-        let fresh = mirror.directory.with_extension("new");
-        remove_directory(&fresh)?;
-        for part in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
-            create_directory(&fresh.join(part))?;
-        }
-        for (name, text) in [("HEAD", HEAD), ("config", CONFIG)] {
-            let path = fresh.join(name);
-            write_durably(&path, text).map_err(directory_error(&path))?;
-        }
-        Ok(fresh)
     }
 
     /// Runs a git command that writes: it inherits the lock of the directory, in case this process
@@ -304,7 +292,7 @@ impl GitMirrors {
     /// to make every fetch fail. History with errors that git tolerates counts as damage too, at
     /// the cost of a clone.
     async fn is_damaged(&self, mirror: &GitMirror) -> bool {
-        if has_empty_file(&mirror.directory.join("objects")) {
+        if on_disk(|| has_empty_file(&mirror.directory.join("objects"))) {
             return true;
         }
         let call = GitInvocation {
@@ -323,19 +311,14 @@ impl GitMirrors {
     async fn clone_anew(&self, mirror: &GitMirror) -> Result<(), GitError> {
         let own = &mirror.directory;
         tracing::warn!(path = %own.display(), "a damaged copy of a repository is made anew");
-        let fresh = self.init(mirror)?;
+        let fresh = on_disk(|| init_repository(mirror))?;
         self.fetch_into(&fresh, mirror, ALL_REFSPECS).await?;
-        if own.exists() {
-            let exchanged = rustix::fs::renameat_with(CWD, &fresh, CWD, own, RenameFlags::EXCHANGE);
-            exchanged.map_err(|error| directory_error(own)(error.into()))?;
-            return remove_directory(&fresh);
-        }
-        std::fs::rename(&fresh, own).map_err(directory_error(own))
+        on_disk(|| replace_copy(&fresh, own))
     }
 
     /// Branches and tags of the copy itself: from the note beside it, or from git.
     async fn refs_of_copy(&self, mirror: &GitMirror) -> Result<GitRefs, GitError> {
-        if let Some(refs) = mirror.read_refs_note() {
+        if let Some(refs) = on_disk(|| mirror.read_refs_note()) {
             return Ok(refs);
         }
         let call = GitInvocation {
@@ -380,6 +363,30 @@ impl GitMirrors {
     pub fn git(&self) -> &GitProgram {
         &self.git
     }
+}
+
+/// Creates an empty repository beside the copy, like `git init --bare`.
+fn init_repository(mirror: &GitMirror) -> Result<PathBuf, GitError> {
+    let fresh = mirror.directory.with_extension("new");
+    remove_directory(&fresh)?;
+    for part in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
+        create_directory(&fresh.join(part))?;
+    }
+    for (name, text) in [("HEAD", HEAD), ("config", CONFIG)] {
+        let path = fresh.join(name);
+        write_durably(&path, text).map_err(directory_error(&path))?;
+    }
+    Ok(fresh)
+}
+
+/// Gives a new copy the name of the one that it replaces, if there is one, and removes that.
+fn replace_copy(fresh: &Path, own: &Path) -> Result<(), GitError> {
+    if own.exists() {
+        let exchanged = rustix::fs::renameat_with(CWD, fresh, CWD, own, RenameFlags::EXCHANGE);
+        exchanged.map_err(|error| directory_error(own)(error.into()))?;
+        return remove_directory(fresh);
+    }
+    std::fs::rename(fresh, own).map_err(directory_error(own))
 }
 
 /// Parses branches and tags as printed by git.

@@ -8,6 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use code_store::disk_work::on_disk;
+
 use super::git_mirror::GitMirror;
 use super::git_mirrors::GitMirrors;
 use super::program::GitError;
@@ -34,7 +36,7 @@ impl GitMirrors {
 
     /// Packs one copy; `false` if it needed no packing, or if another task needs the copy.
     async fn repack_one(&self, mirror: &GitMirror) -> Result<bool, GitError> {
-        if !needs_packing(mirror.directory()) {
+        if !on_disk(|| needs_packing(mirror.directory())) {
             return Ok(false);
         }
         // From here on, a task that waits for the copy is noticed.

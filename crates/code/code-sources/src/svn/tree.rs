@@ -13,6 +13,7 @@ use code_store::content::{
     ContentError, ContentStore, IntakeError, TreeId, TreeManifest, TreePath, content_error,
 };
 use code_store::defaults::{FILE_BYTES, TREE_BYTES, TREE_FILES};
+use code_store::disk_work::on_disk;
 
 /// The kind of an exported file.
 enum ExportedFileKind {
@@ -29,12 +30,17 @@ pub(crate) async fn store_export(
     content: &ContentStore,
 ) -> Result<(TreeId, TreeManifest), SvnError> {
     let incoming = content.incoming_directory();
-    let staged = tempfile::Builder::new()
-        .prefix("svn-")
-        .tempdir_in(&incoming)
-        .map_err(content_error("write to", &incoming))?;
+    let staged = on_disk(|| {
+        tempfile::Builder::new()
+            .prefix("svn-")
+            .tempdir_in(&incoming)
+    });
+    let staged = staged.map_err(content_error("write to", &incoming))?;
     let root = staged.path().join("tree");
-    svn.export(address, revision, &root).await?;
+    if let Err(error) = svn.export(address, revision, &root).await {
+        on_disk(|| drop(staged));
+        return Err(error);
+    }
     let (content, url) = (content.clone(), address.to_public_url());
     let taken = tokio::task::spawn_blocking(move || {
         let taken = read(&root, revision, &url, &content);

@@ -11,6 +11,7 @@ use std::time::Duration;
 use agent_catalogs::AgentCatalogSources;
 use anyhow::{Context as _, Result};
 use broker::{Broker, BrokerHandle};
+use convergence::RerunLimiter;
 use environments::{BlobStore, CodeReader, EnvironmentDir};
 use fabric::Fabric;
 use file_bucket::FileBucket;
@@ -237,6 +238,10 @@ impl ServerEngines {
         let jobs = Box::pin(jobs)
             .await
             .context("cannot take up the jobs of before")?;
+        let limits = config.jobs.rerun_limits();
+        let reruns = RerunLimiter::new(limits, Arc::new(steady_clock(config)));
+        let reruns = Arc::new(reruns);
+        info.metrics.push(reruns.metrics());
         let reach = crate::plans::PlanDependencies {
             store: &store,
             jobs: &jobs,
@@ -248,6 +253,7 @@ impl ServerEngines {
             fabric: &fabric,
             catalogs: &catalogs,
             agent_catalogs: &agent_catalogs,
+            reruns: &reruns,
         };
         let plans = Box::pin(crate::plans::start(config, reach)).await?;
         let webhooks = crate::webhooks::start(config, store.clone()).await?;

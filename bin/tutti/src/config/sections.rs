@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use convergence::defaults::{RERUN_LIMIT_MAX, RERUN_LIMITS};
+use convergence::{RerunLimits, RerunRate};
 use file_bucket::FileBucketConfig;
 use jobs::FileServer;
 use puppet_api::{AuthorizationRules, FileMounts};
@@ -114,6 +116,14 @@ pub(crate) struct JobsSection {
     /// Maximum number of nodes that run Puppet at once, over all jobs: a catalog is compiled for
     /// each.
     pub global_concurrent_compiles: usize,
+    /// Reruns of waves that a node may have at once, over all jobs.
+    pub node_reruns_burst: u32,
+    /// Reruns that each hour gives back to a node.
+    pub node_reruns_per_hour: u32,
+    /// Reruns of waves that all nodes together may have at once.
+    pub fleet_reruns_burst: u32,
+    /// Reruns that each hour gives back to all nodes together.
+    pub fleet_reruns_per_hour: u32,
     /// `https://HOST` of the console that shows the reports of Puppet runs.
     pub console_url: Option<String>,
     /// Time limit of one node in seconds, unless the job sets another.
@@ -235,6 +245,16 @@ impl JobsSection {
         if self.global_concurrent_compiles == 0 {
             return Err("jobs.global_concurrent_compiles must be at least 1".to_owned());
         }
+        for (key, limit) in [
+            ("node_reruns_burst", self.node_reruns_burst),
+            ("node_reruns_per_hour", self.node_reruns_per_hour),
+            ("fleet_reruns_burst", self.fleet_reruns_burst),
+            ("fleet_reruns_per_hour", self.fleet_reruns_per_hour),
+        ] {
+            if !(1..=RERUN_LIMIT_MAX).contains(&limit) {
+                return Err(format!("jobs.{key} must be from 1 to {RERUN_LIMIT_MAX}"));
+            }
+        }
         if let Some(url) = &self.console_url
             && !(url.starts_with("https://") || url.starts_with("http://"))
         {
@@ -249,6 +269,20 @@ impl JobsSection {
             return Err("jobs.keep_days must be at least 2".to_owned());
         }
         Ok(())
+    }
+
+    /// Limits of the reruns of waves, over all jobs.
+    pub(crate) fn rerun_limits(&self) -> RerunLimits {
+        RerunLimits {
+            node: RerunRate {
+                burst: self.node_reruns_burst,
+                per_hour: self.node_reruns_per_hour,
+            },
+            fleet: RerunRate {
+                burst: self.fleet_reruns_burst,
+                per_hour: self.fleet_reruns_per_hour,
+            },
+        }
     }
 }
 
@@ -314,9 +348,14 @@ impl Default for BrokerSection {
 
 impl Default for JobsSection {
     fn default() -> Self {
+        let RerunLimits { node, fleet } = RERUN_LIMITS;
         Self {
             task_concurrency: 250,
             global_concurrent_compiles: 8,
+            node_reruns_burst: node.burst,
+            node_reruns_per_hour: node.per_hour,
+            fleet_reruns_burst: fleet.burst,
+            fleet_reruns_per_hour: fleet.per_hour,
             console_url: None,
             node_timeout_s: 24 * 60 * 60,
             keep_days: 30,

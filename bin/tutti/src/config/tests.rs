@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use convergence::RerunLimits;
+use convergence::defaults::{RERUN_LIMIT_MAX, RERUN_LIMITS};
+
 use super::sections::NODE_TIMEOUT_MAX_S;
 use super::*;
 
@@ -168,6 +171,32 @@ fn a_concurrency_of_zero_is_refused() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("at least 1"), "{error}");
+}
+
+#[test]
+fn reruns_are_bounded_and_not_forbidden() {
+    for key in [
+        "node_reruns_burst",
+        "node_reruns_per_hour",
+        "fleet_reruns_burst",
+        "fleet_reruns_per_hour",
+    ] {
+        for limit in [0, RERUN_LIMIT_MAX + 1] {
+            let text = format!("certname = 'a'\n[jobs]\n{key} = {limit}");
+            let error = read(&text).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("jobs.{key} must be from 1 to")),
+                "{error}"
+            );
+        }
+    }
+    let plain = read("certname = 'a'").unwrap();
+    assert_eq!(plain.jobs.rerun_limits(), RERUN_LIMITS);
+    let text = "certname = 'a'\n[jobs]\nnode_reruns_burst = 1\nnode_reruns_per_hour = 2\n\
+                fleet_reruns_burst = 3\nfleet_reruns_per_hour = 4";
+    let RerunLimits { node, fleet } = read(text).unwrap().jobs.rerun_limits();
+    let figures = [node.burst, node.per_hour, fleet.burst, fleet.per_hour];
+    assert_eq!(figures, [1, 2, 3, 4]);
 }
 
 #[test]

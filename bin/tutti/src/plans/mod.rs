@@ -13,7 +13,7 @@ use ::plans::{JobPlanEffects, Plans, PlansConfig};
 use agent_catalogs::AgentCatalogs;
 use anyhow::{Context as _, Result};
 use classifier::Classifier;
-use convergence::ImportedData;
+use convergence::{ImportedData, RerunLimiter};
 use environments::{BlobStore, CodeReader};
 use evaluator::defaults::SHARED_BYTES_MAX;
 use evaluator::{ParseCache, SharedBytes};
@@ -43,6 +43,7 @@ pub(crate) struct PlanDependencies<'a> {
     pub(crate) fabric: &'a Fabric,
     pub(crate) catalogs: &'a Catalogs,
     pub(crate) agent_catalogs: &'a AgentCatalogs,
+    pub(crate) reruns: &'a Arc<RerunLimiter>,
 }
 
 /// Starts the engine, and resumes unfinished plans.
@@ -66,6 +67,7 @@ pub(crate) async fn start(config: &Config, reach: PlanDependencies<'_>) -> Resul
             fabric: reach.fabric.clone(),
         }),
         imported_data: Arc::clone(&imported_data),
+        reruns: Arc::clone(reach.reruns),
         pass_planner: Arc::new(reach.jobs.clone()),
         apply_compiler: Arc::new(PlanCatalogs(reach.catalogs.clone())),
         parsed: ParseCache::new(),
@@ -76,6 +78,7 @@ pub(crate) async fn start(config: &Config, reach: PlanDependencies<'_>) -> Resul
     let programs = ServerPlans {
         puppet_plans,
         imported_data,
+        reruns: Arc::clone(reach.reruns),
     };
     let plans = Plans::start(
         PlansConfig::default(),

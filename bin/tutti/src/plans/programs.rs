@@ -9,7 +9,7 @@ use agent_catalogs::{AgentCatalogs, ImportChanges};
 use api_types::multi_pass::MULTI_PASS_PLAN;
 use async_trait::async_trait;
 use convergence::passes::BuiltInPasses;
-use convergence::{BuiltInConvergence, ComparedImports, ImportedData};
+use convergence::{BuiltInConvergence, ComparedImports, ImportedData, RerunLimiter};
 use pcp::Certname;
 use plan_language::PuppetPlans;
 
@@ -18,6 +18,7 @@ use plan_language::PuppetPlans;
 pub(super) struct ServerPlans {
     pub(super) puppet_plans: PuppetPlans,
     pub(super) imported_data: Arc<dyn ImportedData>,
+    pub(super) reruns: Arc<RerunLimiter>,
 }
 
 impl PlanProgramSource for ServerPlans {
@@ -32,7 +33,8 @@ impl PlanProgramSource for ServerPlans {
                 program.map_err(|error| unreadable(error.to_string()))?,
             ));
         }
-        let program = BuiltInConvergence::new(stored, Arc::clone(&self.imported_data));
+        let imported_data = Arc::clone(&self.imported_data);
+        let program = BuiltInConvergence::new(stored, imported_data, Arc::clone(&self.reruns));
         Ok(Arc::new(
             program.map_err(|error| unreadable(error.to_string()))?,
         ))

@@ -42,6 +42,9 @@ async fn a_job_shows_in_the_figures() {
         ("tutti_webhook_failures_total", 0),
         ("tutti_schedules_launched_total", 0),
         ("tutti_ssh_runs_total", 0),
+        ("tutti_reruns_total", 0),
+        ("tutti_rerun_waits_total", 0),
+        ("tutti_reruns_left_out_total", 0),
     ] {
         assert_eq!(figure(&text, name), Some(wanted), "{name} in {text}");
         let family = name.trim_end_matches("_total");

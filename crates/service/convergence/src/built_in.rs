@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::converge::{ConvergenceRequest, ImportedData, converge};
 use crate::options::ConvergenceOptions;
 use crate::outcome::ConvergenceState;
+use crate::rerun_limiter::RerunLimiter;
 
 /// Runs that are repeated, as they are stored with their plan job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,6 +40,7 @@ pub struct BuiltInConvergence {
     job: JobSpec,
     options: ConvergenceOptions,
     imported_data: Arc<dyn ImportedData>,
+    reruns: Arc<RerunLimiter>,
 }
 
 // === impl ConvergenceLaunch ===
@@ -57,6 +59,7 @@ impl BuiltInConvergence {
     pub fn new(
         stored: &Value,
         imported_data: Arc<dyn ImportedData>,
+        reruns: Arc<RerunLimiter>,
     ) -> Result<Self, InvalidConvergence> {
         let launch = ConvergenceLaunch::deserialize(stored);
         let launch = launch.map_err(|error| InvalidConvergence(error.to_string()))?;
@@ -83,6 +86,7 @@ impl BuiltInConvergence {
             },
             options,
             imported_data,
+            reruns,
         })
     }
 }
@@ -93,6 +97,7 @@ impl PlanProgram for BuiltInConvergence {
             job: &self.job,
             options: self.options,
             imported_data: &self.imported_data,
+            reruns: &self.reruns,
             site: CONVERGENCE_PLAN,
             // The launch is stored, and never another one.
             shown: &Value::Null,

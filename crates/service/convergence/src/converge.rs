@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use jobs::{JobSpec, NodeScope};
@@ -17,7 +16,9 @@ use crate::descriptions::{describe_next, summarize_runs};
 use crate::options::ConvergenceOptions;
 use crate::outcome::{ConvergenceOutcome, count_nodes};
 use crate::plan_steps::{PuppetSteps, named_nodes};
-use crate::progress::{ConvergenceProgress, EndedWave};
+use crate::progress::{ConvergenceProgress, EndedWave, NextWave};
+use crate::rerun_draw::RerunDraw;
+use crate::rerun_limiter::RerunLimiter;
 
 /// Knows whether catalogs of this server were compiled from data of other nodes that have changed since.
 #[async_trait]
@@ -44,6 +45,8 @@ pub struct ConvergenceRequest<'a> {
     pub job: &'a JobSpec,
     pub options: ConvergenceOptions,
     pub imported_data: &'a Arc<dyn ImportedData>,
+    /// The reruns of all jobs.
+    pub reruns: &'a Arc<RerunLimiter>,
     /// Position in the plan's code, for users.
     pub site: &'a str,
     /// The options as the plan's code has them, which distinguish its steps.
@@ -71,14 +74,14 @@ pub fn converge(
         let wave = waves.run(number, job, &progress, take_results)?;
         let summary = summarize_runs(&wave.runs);
         let Some(next) = progress.record_wave(wave) else {
-            let outcome = progress.into_outcome();
-            let text = format!("{summary}; {}", outcome.describe());
-            waves.tell("convergence_ended", number, &text)?;
-            return Ok(outcome);
+            return waves.end(number, progress, &format!("{summary}; "));
         };
         let text = format!("{summary}; {}", describe_next(&next));
         waves.tell("wave_ended", number, &text)?;
-        waves.pause(next.pause)?;
+        waves.steps.sleep(next.pause)?;
+        let Some(next) = waves.draw_reruns(next, &mut progress)? else {
+            return waves.end(number, progress, "");
+        };
         number = next.number;
         job = JobSpec {
             scope: NodeScope::Nodes(parse_names(&next.nodes)),
@@ -154,13 +157,32 @@ impl ConvergenceWaves<'_> {
         Ok(imports)
     }
 
-    fn pause(&self, pause: Duration) -> Result<(), PlanFault> {
-        if pause.is_zero() {
-            return Ok(());
-        }
-        let arguments = json!({"ms": pause.as_millis().to_string()});
-        let work = StepWork::Sleep(pause);
-        self.steps.step("sleep", arguments, work).map(drop)
+    /// Takes the reruns of a wave, when there are enough. Returns the nodes that have one; `None` if no node has.
+    fn draw_reruns(
+        &self,
+        next: NextWave,
+        progress: &mut ConvergenceProgress,
+    ) -> Result<Option<NextWave>, PlanFault> {
+        let draw = RerunDraw {
+            limiter: self.request.reruns,
+            wave: next.number,
+            candidates: progress.candidates(),
+            longest_wait: self.request.options.max_delay,
+        };
+        let left_out = draw.run(&self.steps)?;
+        Ok(progress.leave_out(next, left_out))
+    }
+
+    fn end(
+        &self,
+        number: u32,
+        progress: ConvergenceProgress,
+        summary: &str,
+    ) -> Result<ConvergenceOutcome, PlanFault> {
+        let outcome = progress.into_outcome();
+        let text = format!("{summary}{}", outcome.describe());
+        self.tell("convergence_ended", number, &text)?;
+        Ok(outcome)
     }
 
     fn tell(&self, kind: &str, number: u32, text: &str) -> Result<(), PlanFault> {

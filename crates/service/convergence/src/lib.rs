@@ -6,7 +6,8 @@
 //! - every node of a wave has ended before a node runs again;
 //! - a node runs again only if its run requested that, or data changed that its catalog was compiled from, or
 //!   (strictly) it changed anything;
-//! - a node that changes the same again and again is left out and named.
+//! - a node that changes the same again and again is left out and named;
+//! - over all jobs, neither a node nor the fleet has more reruns than [`RerunBudget`] allows.
 
 mod built_in;
 mod converge;
@@ -19,6 +20,9 @@ mod outcome;
 pub mod passes;
 mod plan_steps;
 mod progress;
+mod rerun_budget;
+mod rerun_draw;
+mod rerun_limiter;
 #[cfg(test)]
 mod tests;
 
@@ -29,3 +33,8 @@ pub use node_run::{ChangedResources, NodeRun, RequestedRerun, RunEnd};
 pub use options::ConvergenceOptions;
 pub use outcome::{ConvergenceOutcome, ConvergenceState, UnsettledNode};
 pub use progress::{ConvergenceProgress, EndedWave, NextWave, RerunCounts};
+pub use rerun_budget::{
+    LeftOutNode, LeftOutReason, RerunAnswer, RerunBudget, RerunCandidate, RerunLimits, RerunRate,
+    RerunWait,
+};
+pub use rerun_limiter::{RerunLimiter, RerunMetrics};

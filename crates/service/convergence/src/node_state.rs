@@ -19,6 +19,10 @@ pub(crate) enum NodeState {
     Unfinished {
         reason: RerunReason,
     },
+    /// It would run again, and has no rerun left.
+    WithoutRerun {
+        message: String,
+    },
     Failed {
         message: String,
     },
@@ -54,6 +58,23 @@ impl NodeState {
             RunEnd::Failed { message } => Self::Failed { message },
             RunEnd::NotRun { message } => Self::NotRun { message },
             RunEnd::Skipped { message, failed } => Self::Skipped { message, failed },
+        }
+    }
+    /// The state of a node that is left out because it has no rerun left. A node that had no success keeps its state.
+    pub(crate) fn without_rerun(self, reason: String) -> Self {
+        let add = |message: String| format!("{message}; {reason}");
+        match self {
+            Self::Failed { message } => Self::Failed {
+                message: add(message),
+            },
+            Self::NotRun { message } => Self::NotRun {
+                message: add(message),
+            },
+            Self::Skipped { message, failed } => Self::Skipped {
+                message: add(message),
+                failed,
+            },
+            _ => Self::WithoutRerun { message: reason },
         }
     }
 }

@@ -32,6 +32,8 @@ pub enum ConvergenceState {
     Unknown,
     /// The last wave has ended, and nodes would run again.
     Capped,
+    /// A node would run again, and its reruns over all jobs are used up.
+    Throttled,
     /// A node changes the same again and again.
     Stalled,
     /// A node failed, or did not run.
@@ -137,6 +139,7 @@ impl UnsettledNode {
                 };
                 node(ConvergenceState::Capped, reason.to_owned())
             }
+            NodeState::WithoutRerun { message } => node(ConvergenceState::Throttled, message),
             NodeState::Failed { message }
             | NodeState::NotRun { message }
             | NodeState::Skipped { message, .. } => node(ConvergenceState::Failed, message),

@@ -2,6 +2,8 @@
 //!
 //! Invariant: what is told to users distinguishes no steps, so that another version of the server may have other words.
 
+use std::time::Duration;
+
 use jobs::{JobSpec, KIND_MAX_FAILURES, KIND_STOPPED, NodeScope};
 use plans::{PlanBranch, PlanEventMessage, PlanFault, StepOutcome, StepRequest, StepWork};
 use serde_json::{Map, Value, json};
@@ -48,6 +50,16 @@ impl PuppetSteps<'_> {
         let arguments = json!({unit: number, "kind": kind});
         let work = StepWork::RecordEvent(message);
         self.step("event", arguments, work).map(drop)
+    }
+
+    /// Waits for a time, also over a restart of the server.
+    pub(crate) fn sleep(&self, pause: Duration) -> Result<(), PlanFault> {
+        if pause.is_zero() {
+            return Ok(());
+        }
+        let arguments = json!({"ms": pause.as_millis().to_string()});
+        self.step("sleep", arguments, StepWork::Sleep(pause))
+            .map(drop)
     }
 
     pub(crate) fn step(

@@ -11,6 +11,7 @@ use crate::node_run::{NodeRun, RunEnd};
 use crate::node_state::{NodeState, RerunReason};
 use crate::options::ConvergenceOptions;
 use crate::outcome::{ConvergenceOutcome, UnsettledNode};
+use crate::rerun_budget::RerunCandidate;
 
 /// The state of all nodes between two waves.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct ConvergenceProgress {
     nodes: BTreeMap<String, NodeProgress>,
     /// The reasons for which the nodes of the current wave run again; empty in the first.
     reasons: BTreeMap<String, RerunReason>,
+    /// Nodes of which it is not known whether data of other nodes have changed since the last wave.
+    unknown_imports: BTreeSet<String>,
 }
 
 /// The end of a wave, and the data that are compared after it.
@@ -47,6 +50,8 @@ struct NodeProgress {
     idle_imports: u32,
     /// Longest pause that its last run requested.
     delta: Duration,
+    /// It had no rerun left, and does not run again in this job.
+    is_left_out: bool,
     state: NodeState,
 }
 
@@ -80,6 +85,7 @@ impl ConvergenceProgress {
             wave: 0,
             nodes: BTreeMap::new(),
             reasons: BTreeMap::new(),
+            unknown_imports: BTreeSet::new(),
         }
     }
 
@@ -107,8 +113,9 @@ impl ConvergenceProgress {
         for certname in self.released_nodes(&reasons) {
             reasons.insert(certname, RerunReason::Skipped);
         }
+        self.unknown_imports = wave.unknown_imports;
         if reasons.is_empty() {
-            self.leave_unknown(&wave.unknown_imports);
+            self.leave_unknown();
             return None;
         }
         if wave.is_halted || self.wave >= self.options.max_waves {
@@ -128,6 +135,45 @@ impl ConvergenceProgress {
         };
         self.reasons = reasons;
         Some(next)
+    }
+
+    /// The nodes of the next wave, for the budget of reruns.
+    pub fn candidates(&self) -> Vec<RerunCandidate> {
+        let candidates = self.reasons.iter().map(|(certname, reason)| {
+            let node = self.nodes.get(certname);
+            let waits_for = node.and_then(NodeProgress::skipped_because_of);
+            RerunCandidate {
+                certname: certname.clone(),
+                waits_for: waits_for
+                    .filter(|_| *reason == RerunReason::Skipped)
+                    .map(str::to_owned),
+            }
+        });
+        candidates.collect()
+    }
+
+    /// Leaves nodes out of the next wave, and of all later ones, for these reasons. Returns the rest of the wave; `None` if
+    /// no node is left.
+    pub fn leave_out(
+        &mut self,
+        next: NextWave,
+        left_out: BTreeMap<String, String>,
+    ) -> Option<NextWave> {
+        for (certname, reason) in left_out {
+            self.reasons.remove(&certname);
+            if let Some(node) = self.nodes.get_mut(&certname) {
+                node.leave_out(reason);
+            }
+        }
+        if self.reasons.is_empty() {
+            self.leave_unknown();
+            return None;
+        }
+        Some(NextWave {
+            nodes: self.reasons.keys().cloned().collect(),
+            counts: RerunCounts::of(self.reasons.values()),
+            ..next
+        })
     }
 
     /// The result. Nodes that are in a next wave count as settled, so this is called when there is none.
@@ -181,8 +227,8 @@ impl ConvergenceProgress {
     /// The nodes that were skipped because of a node that runs again.
     fn released_nodes(&self, reasons: &BTreeMap<String, RerunReason>) -> Vec<String> {
         let is_released = |node: &NodeProgress| {
-            node.skipped_because_of()
-                .is_some_and(|failed| reasons.contains_key(failed))
+            let failed = node.skipped_because_of();
+            !node.is_left_out && failed.is_some_and(|failed| reasons.contains_key(failed))
         };
         let released = self.nodes.iter().filter(|(_, node)| is_released(node));
         released.map(|(certname, _)| certname.clone()).collect()
@@ -198,9 +244,9 @@ impl ConvergenceProgress {
         }
     }
 
-    fn leave_unknown(&mut self, unknown: &BTreeSet<String>) {
-        for certname in unknown {
-            if let Some(node) = self.nodes.get_mut(certname)
+    fn leave_unknown(&mut self) {
+        for certname in std::mem::take(&mut self.unknown_imports) {
+            if let Some(node) = self.nodes.get_mut(&certname)
                 && node.state == NodeState::Settled
             {
                 node.state = NodeState::UnknownImports;
@@ -216,13 +262,20 @@ impl NodeProgress {
     /// - could not run, since it may be away for good;
     /// - was skipped, since it would run without the node that it waits for;
     /// - fails in the same way with other data: without a new catalog its data would count as changed for ever;
-    /// - changes nothing with other data, again and again, as with a query whose result always differs.
+    /// - changes nothing with other data, again and again, as with a query whose result always differs;
+    /// - was left out of a wave, since it had no rerun.
     fn can_run(&self) -> bool {
         let is_run = !matches!(
             self.state,
             NodeState::NotRun { .. } | NodeState::Skipped { .. }
         );
-        is_run && !self.is_failing_again && self.idle_imports < IDLE_IMPORTS
+        let is_tired = self.is_failing_again || self.idle_imports >= IDLE_IMPORTS;
+        is_run && !is_tired && !self.is_left_out
+    }
+
+    fn leave_out(&mut self, reason: String) {
+        self.is_left_out = true;
+        self.state = std::mem::take(&mut self.state).without_rerun(reason);
     }
 
     /// The node because of which this one did not run; `None` if there is none.

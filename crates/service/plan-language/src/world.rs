@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use compiler::CompileRequest;
-use convergence::ImportedData;
 use convergence::passes::PassPlanner;
+use convergence::{ImportedData, RerunLimiter};
 use environments::{BlobStore, CodeReader};
 use evaluator::{ParseCache, SharedBytes};
 use serde_json::Value as Json;
@@ -24,6 +24,8 @@ pub struct PlanServices {
     pub nodes: Arc<dyn NodeQueries>,
     /// Data of other nodes in catalogs, which repeated runs of Puppet compare.
     pub imported_data: Arc<dyn ImportedData>,
+    /// The reruns of all jobs, which repeated runs of Puppet share.
+    pub reruns: Arc<RerunLimiter>,
     /// Plans the passes in which nodes of applications run Puppet.
     pub pass_planner: Arc<dyn PassPlanner>,
     /// Compiles the catalogs of `apply` blocks, in a queue that all plans share.

@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::deploys::{changed, knowing};
-use crate::plan_programs::settled;
+use crate::plan_programs::{RERUN_LIMITS, settled};
 use crate::world::{Reply, World};
 
 const V1: &str = "/orchestrator/v1";
@@ -76,6 +76,36 @@ async fn nodes_that_change_the_same_again_fail_the_plan_job() {
     );
     let plan = world.ok(&format!("{V1}/plan_jobs/1")).await;
     assert_eq!(plan["state"], "failure", "it stays as it is");
+}
+
+#[tokio::test]
+async fn jobs_share_the_reruns_of_a_node() {
+    let world = knowing(Ok(&[])).await;
+    let nodes = world.nodes(1, &changed());
+    let deploy = json!({"environment": "production", "scope": {"nodes": nodes}});
+    let limits = json!({"strict": true, "max_delay": 0});
+    let mut states = Vec::new();
+    for number in 1..=RERUN_LIMITS.node.burst + 1 {
+        let reply = converge(&world, deploy.clone(), limits.clone()).await;
+        assert_eq!(reply.json(), json!({"name": number.to_string()}));
+        settled(&world, number.into()).await;
+        let plan = world.ok(&format!("{V1}/plan_jobs/{number}")).await;
+        assert_eq!(plan["result"]["kind"], "tutti/not-converged", "{plan:#}");
+        let details = &plan["result"]["details"];
+        let node = &details["unsettled"]["a"];
+        assert_eq!(details["state"], node["state"]);
+        states.push((details["waves"].clone(), node.clone()));
+    }
+    let (waves, node) = states.pop().unwrap();
+    assert_eq!((waves, &node["state"]), (json!(1), &json!("throttled")));
+    let reason = node["reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with("its reruns are used up (in all jobs 2 at once"),
+        "{reason}"
+    );
+    for (waves, node) in states {
+        assert_eq!((waves, &node["state"]), (json!(2), &json!("stalled")));
+    }
 }
 
 #[tokio::test]

@@ -12,7 +12,9 @@ use ::plans::{
 use api_types::multi_pass::MULTI_PASS_PLAN;
 use async_trait::async_trait;
 use convergence::passes::BuiltInPasses;
-use convergence::{BuiltInConvergence, ComparedImports, ImportedData};
+use convergence::{
+    BuiltInConvergence, ComparedImports, ImportedData, RerunLimiter, RerunLimits, RerunRate,
+};
 use jobs::{JobSpec, JobWork, Jobs, NodeScope, TaskWork};
 use pki::seal::SealKey;
 use serde_json::{Map, Value, json};
@@ -23,7 +25,11 @@ use crate::world::World;
 /// Timeout of every wait; no step takes a second.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-struct Library;
+#[derive(Debug)]
+struct Library {
+    /// The reruns that all plan jobs share.
+    reruns: Arc<RerunLimiter>,
+}
 
 /// No node imports data of others.
 #[derive(Debug)]
@@ -44,7 +50,8 @@ impl PlanProgramSource for Library {
             return Ok(Arc::new(program.expect("the API stores what can be read")));
         }
         if let Some(stored) = &launch.built_in {
-            let program = BuiltInConvergence::new(stored, Arc::new(NoImports));
+            let reruns = Arc::clone(&self.reruns);
+            let program = BuiltInConvergence::new(stored, Arc::new(NoImports), reruns);
             return Ok(Arc::new(program.expect("the API stores what can be read")));
         }
         let program: Arc<dyn PlanProgram> = match launch.plan.as_str() {
@@ -60,7 +67,17 @@ impl PlanProgramSource for Library {
     }
 }
 
+/// Reruns of a node for two jobs that have one each.
+pub(crate) const RERUN_LIMITS: RerunLimits = RerunLimits {
+    node: RerunRate {
+        burst: 2,
+        per_hour: 1,
+    },
+    ..convergence::defaults::RERUN_LIMITS
+};
+
 pub(crate) async fn start(store: &Store, jobs: &Jobs, dir: &Path) -> Plans {
+    let reruns = Arc::new(RerunLimiter::new(RERUN_LIMITS, Arc::new(SystemClock)));
     let config = PlansConfig {
         workers: 1,
         tick: Duration::from_millis(10),
@@ -71,7 +88,7 @@ pub(crate) async fn start(store: &Store, jobs: &Jobs, dir: &Path) -> Plans {
         config,
         store.clone(),
         Arc::new(JobPlanEffects::new(jobs.clone(), store.clone())),
-        Arc::new(Library),
+        Arc::new(Library { reruns }),
         Arc::new(seal),
         Arc::new(SystemClock),
     );

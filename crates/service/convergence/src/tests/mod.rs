@@ -2,6 +2,7 @@
 
 mod examples;
 mod fleet;
+mod reruns;
 mod results;
 
 use std::time::Duration;

@@ -1,5 +1,9 @@
 //! `run_puppet`: once, and until the nodes have converged.
 
+use std::time::Duration;
+
+use convergence::defaults::RERUN_LIMITS;
+use convergence::{RerunLimits, RerunRate};
 use plans::PlanPreviewMode;
 use serde_json::{Value, json};
 
@@ -134,6 +138,78 @@ async fn waves_go_on_after_a_restart_of_the_server() {
     world.nodes.let_go();
     assert_eq!(value(world.over(plan).await), "unchanged");
     assert_eq!(world.nodes.puppet_runs("b"), 3, "each wave once");
+}
+
+/// The plan `m::p` in a world in which a node has one rerun at once.
+async fn with_one_rerun(per_hour: u32, body: &str) -> World {
+    let limits = RerunLimits {
+        node: RerunRate { burst: 1, per_hour },
+        ..RERUN_LIMITS
+    };
+    let plan = format!("plan m::p() {{\n{body} }}");
+    World::with_reruns(&[("m/plans/p.pp", &plan)], limits).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_plans_share_the_reruns_of_a_node() {
+    let body = "run_puppet('a,c', until_converged => { max_delay => 0 })";
+    let world = with_one_rerun(1, body).await;
+    let plans = [
+        world.launch("m::p", json!({})).await,
+        world.launch("m::p", json!({})).await,
+    ];
+    let mut states = Vec::new();
+    for plan in plans {
+        let (_, error) = world.over(plan).await;
+        assert_eq!(error["kind"], "tutti/not-converged", "{error:#}");
+        let convergence = &error["details"]["convergence"];
+        let unsettled = &convergence["unsettled"]["c"];
+        assert_eq!(convergence["state"], unsettled["state"]);
+        states.push((unsettled.clone(), world.told(plan, "reruns_left_out").await));
+    }
+    states.sort_by_key(|(node, _)| node["state"] == "throttled");
+    let [(stalled, none), (throttled, left_out)] = states.try_into().unwrap();
+    assert_eq!(stalled["state"], "stalled", "it had the rerun");
+    assert_eq!(none, [""; 0]);
+    assert_eq!(throttled["state"], "throttled");
+    let reason = throttled["reason"].as_str().unwrap();
+    let start = "its reruns are used up (in all jobs 1 at once, and 1 in an hour); the next one is possible at 20";
+    assert!(reason.starts_with(start), "{reason}");
+    assert_eq!(
+        left_out,
+        ["1 of 1 node left out of wave 2, without reruns: c"]
+    );
+    assert_eq!(
+        world.nodes.puppet_runs("c"),
+        3,
+        "two first runs and a rerun"
+    );
+    let metrics = world.reruns.metrics();
+    let figures = [&metrics.reruns, &metrics.waits, &metrics.left_out].map(|it| it.get());
+    assert_eq!(figures, [1, 0, 1]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wave_waits_for_its_reruns_over_a_restart_of_the_server() {
+    let body = "return run_puppet('b', until_converged => true).first['status']";
+    let mut world = with_one_rerun(60, body).await;
+    let plan = world.launch("m::p", json!({})).await;
+    let waits = async || {
+        let told = world.told(plan, "reruns_delayed").await;
+        told.into_iter().next()
+    };
+    let text = world.until("the third wave waits", waits).await;
+    let (start, end) = ("wave 3 waits ", " s for reruns, until b has one");
+    assert!(text.starts_with(start) && text.ends_with(end), "{text}");
+    world.stop().await;
+    assert_eq!(world.nodes.puppet_runs("b"), 2);
+    world.advance(Duration::from_secs(60));
+    world.start().await;
+    assert_eq!(value(world.over(plan).await), "unchanged");
+    assert_eq!(world.nodes.puppet_runs("b"), 3, "each wave once");
+    assert_eq!(world.told(plan, "reruns_delayed").await.len(), 1);
+    let metrics = world.reruns.metrics();
+    assert_eq!([metrics.reruns.get(), metrics.waits.get()], [2, 1]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,11 +3,12 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use convergence::{ComparedImports, ImportedData};
+use convergence::{ComparedImports, ImportedData, RerunLimiter, RerunLimits};
 use environments::{BlobStore, EnvironmentDir};
 use evaluator::defaults::SHARED_BYTES_MAX;
 use evaluator::{ParseCache, SharedBytes};
@@ -16,7 +17,7 @@ use pki::seal::SealKey;
 use plan_language::{NodesError, PlanOwner, PuppetPlans};
 use plans::{JobPlanEffects, PlanLaunch, PlanPreviewMode, Plans, PlansConfig};
 use serde_json::{Value, json};
-use store::{Store, StoreConfig, SystemClock};
+use store::{Clock, Store, StoreConfig, SystemClock};
 
 use crate::applications::Applications;
 use crate::compiler::TestCompiler;
@@ -36,6 +37,9 @@ pub(crate) struct World {
     names: Arc<[String]>,
     shared_bytes: Arc<SharedBytes>,
     pub(crate) imports: Imports,
+    clock: Arc<AdvancedClock>,
+    /// The reruns of all plans, also after a restart.
+    pub(crate) reruns: Arc<RerunLimiter>,
     pub(crate) applications: Applications,
     /// True to start plans as unattended: prompts take their defaults.
     pub(crate) is_unattended: bool,
@@ -66,6 +70,20 @@ impl ImportedData for Imports {
     }
 }
 
+/// The machine's clock, some milliseconds ahead.
+#[derive(Debug, Default)]
+struct AdvancedClock(AtomicI64);
+
+impl Clock for AdvancedClock {
+    fn now_ms(&self) -> i64 {
+        SystemClock.now_ms() + self.0.load(Ordering::SeqCst)
+    }
+
+    fn steady_ms(&self) -> i64 {
+        SystemClock.steady_ms() + self.0.load(Ordering::SeqCst)
+    }
+}
+
 impl World {
     /// Creates a world with these files in `environments/production/modules`, on the nodes `a`,
     /// `b`, `c` and `old`.
@@ -80,6 +98,21 @@ impl World {
         world.shared_bytes = Arc::new(SharedBytes::new(bytes));
         world.start().await;
         world
+    }
+
+    /// Limits the reruns of all plans together.
+    pub(crate) async fn with_reruns(files: &[(&str, &str)], limits: RerunLimits) -> Self {
+        let mut world = Self::new(files).await;
+        world.stop().await;
+        world.reruns = Arc::new(RerunLimiter::new(limits, world.clock.clone()));
+        world.start().await;
+        world
+    }
+
+    /// Lets time pass for plans that are started later.
+    pub(crate) fn advance(&self, time: Duration) {
+        let ms = i64::try_from(time.as_millis()).unwrap();
+        self.clock.0.fetch_add(ms, Ordering::SeqCst);
     }
 
     /// Creates a world on these nodes.
@@ -116,7 +149,11 @@ impl World {
         let engine = engine(path, &store, reader, blobs.clone(), names, &applications);
         let (jobs, nodes) = engine.await;
         let seal = SealKey::open_or_create(&directory.path().join("seal")).unwrap();
+        let clock = Arc::new(AdvancedClock::default());
+        let limits = convergence::defaults::RERUN_LIMITS;
         let mut world = Self {
+            reruns: Arc::new(RerunLimiter::new(limits, clock.clone())),
+            clock,
             nodes,
             store,
             directory,
@@ -144,6 +181,7 @@ impl World {
             blobs: self.blobs.clone(),
             nodes: Arc::new(Known(Arc::clone(&self.names))),
             imported_data: Arc::new(self.imports.clone()),
+            reruns: Arc::clone(&self.reruns),
             pass_planner: Arc::new(self.jobs.clone()),
             parsed: ParseCache::new(),
             shared_bytes: Arc::clone(&self.shared_bytes),
@@ -163,7 +201,7 @@ impl World {
             Arc::new(effects),
             Arc::new(programs),
             Arc::clone(&self.seal),
-            Arc::new(SystemClock),
+            self.clock.clone(),
         );
         self.plans = Some(plans.await.unwrap());
     }

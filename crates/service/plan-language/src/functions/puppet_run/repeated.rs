@@ -52,6 +52,7 @@ pub(super) fn run_until_converged(
         job: &job,
         options: limits,
         imported_data: &host.run.world.imported_data,
+        reruns: &host.run.world.reruns,
         site: &place.to_string(),
         shown: &shown,
     };

@@ -1,11 +1,14 @@
 //! Runs and time in which a fleet converges: `waves [--smallest]`.
 //!
-//! Nodes need 1 to 5 runs; every fiftieth never settles. The results of their jobs are read as those of real jobs.
+//! Nodes need 1 to 5 runs; every fiftieth never settles. The results of their jobs are read as those of real jobs. Then
+//! several jobs have the same nodes at once, and share the budget of reruns.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a benchmark prints its figures"
 )]
+
+mod shared_nodes;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -29,6 +32,9 @@ fn main() -> ExitCode {
     };
     for nodes in fleets {
         measure(*nodes);
+        for minutes in [30, 1] {
+            shared_nodes::measure(*nodes, Duration::from_secs(60 * minutes));
+        }
     }
     ExitCode::SUCCESS
 }

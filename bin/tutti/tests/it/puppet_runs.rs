@@ -256,3 +256,92 @@ async fn waves_go_on_after_the_server_was_killed_in_each_of_them() {
     assert_eq!(runs.collect::<Vec<_>>(), [1, 3], "each wave once");
     world.stop().await;
 }
+
+/// Messages of a plan job's events of one kind.
+async fn told(world: &World, plan: &str, kind: &str) -> Vec<String> {
+    let path = format!("/orchestrator/v1/plan_jobs/{plan}/events");
+    let events = world.client.get(&path).await.unwrap();
+    let events = events["items"].as_array().unwrap().iter();
+    let of_kind = events.filter(|event| event["type"] == kind);
+    let messages = of_kind.map(|event| event["message"].as_str().unwrap().to_owned());
+    messages.collect()
+}
+
+/// The plan job of waves on `node.test`, with this longest wait.
+async fn start_waves(world: &World, max_delay: u32) -> String {
+    let deploy = json!({"environment": "production", "enforce_environment": false,
+        "scope": {"nodes": ["node.test"]}});
+    let body = json!({"deploy": deploy, "limits": {"max_delay": max_delay}});
+    let path = "/orchestrator/v1/command/converge";
+    let started = world.client.post(path, &body).await.unwrap();
+    started["name"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn jobs_share_the_reruns_of_a_node_and_wait_for_them_over_a_kill() {
+    let limits = "[jobs]\nnode_reruns_burst = 1\nnode_reruns_per_hour = 1\n";
+    let mut world = World::of(crate::installation(limits), &[]).await;
+    let homes = agents(&mut world, &[("node.test", needs(9))]).await;
+    for number in 1..=9 {
+        std::fs::write(homes[0].join(format!("end-{number}")), "").unwrap();
+    }
+    let patient = start_waves(&world, 86_400).await;
+    crate::world::until("the third wave waits for an hour", || async {
+        !told(&world, &patient, "reruns_delayed").await.is_empty()
+    })
+    .await;
+    let hasty = start_waves(&world, 0).await;
+    let plan = |number: &str| format!("/orchestrator/v1/plan_jobs/{number}");
+    let ended = async |world: &World, number: &str| {
+        crate::world::until("the plan job is over", || async {
+            world.client.get(&plan(number)).await.unwrap()["state"] != "running"
+        })
+        .await;
+        world.client.get(&plan(number)).await.unwrap()
+    };
+    let error = ended(&world, &hasty).await["result"].clone();
+    assert_eq!(error["kind"], "tutti/not-converged", "{error:#}");
+    assert_eq!(
+        error["details"]["unsettled"]["node.test"]["state"],
+        "throttled"
+    );
+    let figures = world
+        .client
+        .request(reqwest::Method::GET, "/metrics")
+        .send()
+        .await;
+    let figures = figures.unwrap().text().await.unwrap();
+    for figure in [
+        "tutti_reruns_total 1",
+        "tutti_rerun_waits_total 1",
+        "tutti_reruns_left_out_total 1",
+    ] {
+        assert!(
+            figures.lines().any(|line| line == figure),
+            "{figure} in {figures}"
+        );
+    }
+
+    world.kill_server().await;
+    world.start_server().await;
+    // a plan job that is stopped had been taken up
+    assert_eq!(
+        world.client.get(&plan(&patient)).await.unwrap()["state"],
+        "running"
+    );
+    let stop = json!({"plan_job": patient});
+    world
+        .client
+        .post("/orchestrator/v1/command/stop_plan", &stop)
+        .await
+        .unwrap();
+    ended(&world, &patient).await;
+    assert_eq!(
+        told(&world, &patient, "reruns_delayed").await.len(),
+        1,
+        "it asked once"
+    );
+    let runs = std::fs::read_to_string(homes[0].join("runs")).unwrap();
+    assert_eq!(runs.lines().count(), 3, "two first runs and a rerun");
+    world.stop().await;
+}

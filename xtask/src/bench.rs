@@ -152,6 +152,7 @@ pub(crate) fn run(options: &Options, compiler: Compiler) -> Result<()> {
     }
     if is_wanted("convergence") {
         programs.measure("waves", &[])?;
+        programs.measure("passes", &[])?;
     }
     if is_wanted("syntax") {
         packages::ensure(packages::MODULES)?;

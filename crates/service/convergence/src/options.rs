@@ -16,7 +16,7 @@ pub struct ConvergenceOptions {
     pub max_waves: u32,
     /// Shortest pause between two waves.
     pub min_gap: Duration,
-    /// Longest pause that the request of a node causes.
+    /// Longest pause that the request of a node causes, and longest wait of a wave for reruns.
     pub max_delay: Duration,
     /// A node has converged only after a run that changed nothing.
     pub strict: bool,

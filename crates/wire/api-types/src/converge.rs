@@ -37,7 +37,7 @@ pub struct ConvergenceLimits {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(maximum = 86_400)]
     pub min_gap: Option<u64>,
-    /// Longest pause that the request of a node causes, in seconds; absent: 1800.
+    /// Longest pause that the request of a node causes, and longest wait of a wave for reruns, in seconds; absent: 1800.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(maximum = 86_400)]
     pub max_delay: Option<u64>,

@@ -36,7 +36,7 @@ struct ConvergenceFlags {
         value_parser = crate::duration::parse_seconds
     )]
     min_gap: Option<u64>,
-    /// Longest pause that a node can cause: seconds, or 15m, 4h, 1d [default: 30m]
+    /// Longest pause that a node can cause, and longest wait for reruns: seconds, or 15m, 4h, 1d [default: 30m]
     #[arg(
         long,
         value_name = "TIME",

@@ -235,6 +235,73 @@ fn an_end_without_knowledge_of_imports_is_no_convergence() {
     assert_eq!(outcome.unsettled.keys().collect::<Vec<_>>(), ["a"]);
 }
 
+/// Leaves nodes out of the next wave; returns its nodes.
+fn left_out(progress: &mut ConvergenceProgress, next: NextWave, names: &[&str]) -> Vec<String> {
+    let reasons = names
+        .iter()
+        .map(|name| ((*name).to_owned(), "no rerun".to_owned()));
+    let next = progress.leave_out(next, reasons.collect());
+    next.map_or_else(Vec::new, |wave| wave.nodes)
+}
+
+#[test]
+fn nodes_without_reruns_are_left_out_of_all_later_waves() {
+    let mut progress = ConvergenceProgress::new(waves(10));
+    let runs = ["a", "b"].map(|node| changed(node, &["1"], Some(0)));
+    let wave = record(&mut progress, runs, &NOBODY).unwrap();
+    let names: Vec<String> = progress
+        .candidates()
+        .into_iter()
+        .map(|it| it.certname)
+        .collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(left_out(&mut progress, wave, &["a"]), ["b"]);
+    let again = [changed("b", &["2"], Some(0))];
+    let wave = record(&mut progress, again, &["a"]).unwrap();
+    assert_eq!(
+        wave.nodes,
+        ["b"],
+        "also if data of other nodes have changed"
+    );
+    assert_eq!(left_out(&mut progress, wave, &[]), ["b"]);
+    assert_eq!(next(&mut progress, [unchanged("b")], &NOBODY), NOBODY);
+    let outcome = progress.into_outcome();
+    let expected = (ConvergenceState::Throttled, "no rerun".to_owned());
+    assert_eq!(reason(&outcome, "a"), expected);
+    assert_eq!((outcome.state, outcome.unsettled_count()), (expected.0, 1));
+}
+
+#[test]
+fn nodes_that_failed_and_have_no_rerun_have_failed() {
+    let mut progress = ConvergenceProgress::new(waves(10));
+    let message = "Exec[x] failed".to_owned();
+    let db = ending(
+        changed("db", &["Exec[x]"], Some(0)),
+        RunEnd::Failed { message },
+    );
+    let (message, failed) = ("it waits for db".to_owned(), "db".to_owned());
+    let web = ending(unchanged("web"), RunEnd::Skipped { message, failed });
+    let wave = EndedWave {
+        runs: vec![db, web, unchanged("other")],
+        unknown_imports: ["other".to_owned()].into(),
+        ..EndedWave::default()
+    };
+    let wave = progress.record_wave(wave).unwrap();
+    let waits_for: Vec<_> = progress
+        .candidates()
+        .into_iter()
+        .map(|it| it.waits_for)
+        .collect();
+    assert_eq!(waits_for, [None, Some("db".to_owned())]);
+    assert_eq!(left_out(&mut progress, wave, &["db", "web"]), NOBODY);
+    let outcome = progress.into_outcome();
+    let failed = |text: &str| (ConvergenceState::Failed, text.to_owned());
+    assert_eq!(reason(&outcome, "db"), failed("Exec[x] failed; no rerun"));
+    assert_eq!(reason(&outcome, "web"), failed("it waits for db; no rerun"));
+    assert_eq!(outcome.unsettled["other"].state, ConvergenceState::Unknown);
+    assert_eq!(outcome.waves, 1);
+}
+
 #[test]
 fn data_that_always_differ_are_no_reason_for_ever() {
     let mut progress = ConvergenceProgress::new(waves(10));

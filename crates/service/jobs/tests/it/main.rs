@@ -7,6 +7,7 @@
 )]
 
 mod absence;
+mod adverse_agents;
 mod chaos;
 mod choria_flaws;
 mod deploys;

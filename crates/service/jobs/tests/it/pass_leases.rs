@@ -21,7 +21,7 @@ fn leasing() -> Manner {
     }
 }
 
-async fn world(times: LeaseTimes, config: JobsConfig) -> World {
+pub(crate) async fn world(times: LeaseTimes, config: JobsConfig) -> World {
     let world = World::with(JobsConfig {
         leases: times,
         applications: Arc::new(Crossed::default()),
@@ -33,7 +33,7 @@ async fn world(times: LeaseTimes, config: JobsConfig) -> World {
 }
 
 /// Nodes 0 and 1 run in both passes, node 3 in the first and node 2 in the second one.
-fn all() -> JobSpec {
+pub(crate) fn all() -> JobSpec {
     on(&[0, 1, 2, 3])
 }
 
@@ -42,7 +42,7 @@ fn on(nodes: &[usize]) -> JobSpec {
 }
 
 /// The job of a pass, from 0, which holds the nodes of later ones.
-fn leased_job(planned: &RunPasses, index: usize) -> JobSpec {
+pub(crate) fn leased_job(planned: &RunPasses, index: usize) -> JobSpec {
     let mut job = pass_job(&all(), &planned.passes[index]);
     let JobWork::Puppet(work) = &mut job.work else {
         panic!("{:?}", job.work)
@@ -56,7 +56,7 @@ fn leased_job(planned: &RunPasses, index: usize) -> JobSpec {
     job
 }
 
-async fn finished(world: &World, job: JobNumber) {
+pub(crate) async fn finished(world: &World, job: JobNumber) {
     let events = world.over(job).await;
     assert_eq!(world.state(job).await, "finished", "{events:?}");
 }

@@ -5,6 +5,9 @@
 
 mod answers;
 mod leases;
+mod trouble;
+
+pub(crate) use self::leases::LeaseLie;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,6 +71,8 @@ pub(crate) struct Manner {
     pub(crate) runs_puppet: bool,
     /// Takes no lease, for this reason.
     pub(crate) refuses_leases: Option<&'static str>,
+    /// Lies in its answers about leases.
+    pub(crate) lease_lie: Option<LeaseLie>,
     /// Ignores a cancel.
     pub(crate) stubborn: bool,
     /// What a Puppet run says; that it changed nothing otherwise.
@@ -107,12 +112,16 @@ struct Agent {
     /// Of the agent with the same certname that is not connected now.
     namesake: (Uuid, HashMap<TransactionId, Entry>),
     busy: u32,
+    /// Messages that an agent that sleeps has received; `None`: it is awake.
+    unread: Option<Vec<PcpMessage>>,
     /// The lease that it holds.
     lease: Option<Uuid>,
     /// The same, if it lasts until it is released.
     quarantine: Option<Uuid>,
     /// The lease without an end that the lease replaced.
     replaced: Option<Uuid>,
+    /// The lease is one of another server's job.
+    is_superseded: bool,
 }
 
 #[derive(Clone)]
@@ -195,9 +204,11 @@ impl Sim {
             spool,
             namesake: (Uuid::new_v4(), HashMap::new()),
             busy: 0,
+            unread: None,
             lease: None,
             quarantine: None,
             replaced: None,
+            is_superseded: false,
         };
         lock(&self.inner.agents).insert(certname.clone(), agent);
         if lock(&self.inner.port).is_some() {

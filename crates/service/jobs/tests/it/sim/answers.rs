@@ -16,7 +16,7 @@ use rand::RngExt;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::{Agent, Entry, Inner, Manner, lock};
+use super::{Agent, Entry, Inner, LeaseLie, Manner, lock};
 
 // === impl Inner ===
 
@@ -42,6 +42,16 @@ impl Inner {
         let certname: Certname = target.common_name().parse().unwrap();
         if !self.with(&certname, |agent| agent.connected) {
             return Err(FabricSendError::NotConnected(certname));
+        }
+        let unread = self.with(&certname, |agent| match &mut agent.unread {
+            Some(unread) => {
+                unread.push(message.clone());
+                true
+            }
+            None => false,
+        });
+        if unread {
+            return Ok(());
         }
         let body = PxpMessageBody::decode(&message.message_type, message.data.as_deref()).unwrap();
         let manner = self.manner(&certname);
@@ -140,7 +150,10 @@ impl Inner {
         lock(&self.seen_file_servers).extend(request.file_servers.iter().cloned());
         if puppet && manner.leases {
             let params: action::PuppetParams = action::decode(&request.params).unwrap();
-            let held = self.with(&certname, |agent| agent.lease);
+            let held = self.with(&certname, |agent| match agent.is_superseded {
+                true => None,
+                false => agent.lease,
+            });
             // Nodes outside of the order have no lease.
             if held.is_some() {
                 assert_eq!(params.lease(), held, "{certname} runs without its lease");
@@ -326,13 +339,30 @@ impl Inner {
             }
             other => panic!("unexpected module {other}"),
         };
+        let is_of_lease =
+            request.module == action::TUTTI_MODULE && request.action != action::CANCEL_ACTION;
+        let speaker = match manner.lease_lie {
+            Some(LeaseLie::OtherNode) if is_of_lease => self.other_node(&certname),
+            _ => certname,
+        };
         self.later(
-            certname,
+            speaker,
             PxpMessageBody::BlockingResponse(PxpResponse {
                 transaction_id,
                 results,
             }),
         );
+    }
+
+    fn other_node(&self, certname: &Certname) -> Certname {
+        let agents = lock(&self.agents);
+        let others = agents
+            .iter()
+            .filter(|(name, agent)| *name != certname && agent.connected);
+        others
+            .map(|(name, _)| name.clone())
+            .next()
+            .expect("another agent")
     }
 
     fn status(&self, certname: &Certname, manner: &Manner, id: TransactionId) -> StatusResult {
@@ -372,7 +402,8 @@ impl Inner {
     }
 
     pub(super) async fn say(&self, certname: &Certname, body: PxpMessageBody) {
-        let connected = self.with(certname, |agent| agent.connected);
+        let speaks = |agent: &mut Agent| agent.connected && agent.unread.is_none();
+        let connected = self.with(certname, speaks);
         let (true, Some(port)) = (connected, self.port()) else {
             return;
         };

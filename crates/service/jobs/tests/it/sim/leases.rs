@@ -14,6 +14,19 @@ use uuid::Uuid;
 
 use super::{Agent, Inner, Manner, Sim, lock};
 
+/// A lie of an agent about leases, of which it holds none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeaseLie {
+    /// It says that it holds the lease.
+    Held,
+    /// It says so in the name of another node.
+    OtherNode,
+    /// Its answer has another form.
+    Garbage,
+    /// Its answer has more bytes than the engine reads.
+    TooLong,
+}
+
 impl Sim {
     /// Requests about leases: node, action and lease, in order.
     pub(crate) fn leases_asked(&self) -> Vec<(Certname, String, Uuid)> {
@@ -38,6 +51,13 @@ impl Sim {
     /// The time of the lease that an agent holds is up.
     pub(crate) fn end_lease(&self, certname: &Certname) {
         self.inner.with(certname, |agent| agent.lease = None);
+    }
+
+    /// Lets the lease of another server's job take the place of the one that an agent holds.
+    pub(crate) fn supersede(&self, certname: &Certname, lease: Uuid) {
+        self.inner.with(certname, |agent| {
+            (agent.lease, agent.is_superseded) = (Some(lease), true);
+        });
     }
 
     /// The lease that an agent holds until it is released.
@@ -72,6 +92,16 @@ impl Inner {
             let had = self.with(certname, |agent| agent.release(lease, restores));
             return action::encode(&json!({"released": had}));
         }
+        if let Some(lie) = manner.lease_lie {
+            return lie.answer();
+        }
+        if self.with(certname, |agent| agent.is_superseded) {
+            return action::encode(&HoldLeaseResult {
+                state: HoldLeaseState::Waiting,
+                run_pid: None,
+                message: Some("the lease of job 7 is held".to_owned()),
+            });
+        }
         let state = match manner.refuses_leases {
             Some(_) => HoldLeaseState::Refused,
             None if manner.runs_puppet => HoldLeaseState::Waiting,
@@ -102,6 +132,19 @@ impl Inner {
             held,
         });
         action::encode(&action::ShowLeaseResult { lease })
+    }
+}
+
+impl LeaseLie {
+    fn answer(self) -> Box<RawValue> {
+        match self {
+            Self::Held | Self::OtherNode => action::encode(&json!({"state": "held"})),
+            Self::Garbage => action::encode(&json!({"state": "owned", "message": [7]})),
+            Self::TooLong => {
+                let message = "x".repeat(70_000);
+                action::encode(&json!({"state": "waiting", "message": message}))
+            }
+        }
     }
 }
 

@@ -227,6 +227,14 @@ impl JobWork {
         self.environment().map_or("", EnvironmentName::as_str)
     }
 
+    /// The environment that all nodes of a Puppet run are to use; `None`: each uses its own, or that is allowed.
+    pub(crate) fn enforced_environment(&self) -> Option<&EnvironmentName> {
+        let Self::Puppet(run) = self else { return None };
+        let environment = run.environment.as_ref()?;
+        let is_enforced = environment.is_enforced || run.code.pinned().is_some();
+        is_enforced.then_some(&environment.name)
+    }
+
     /// The version that the nodes of Puppet runs get; `None`: the live one.
     pub(crate) fn pinned_code(&self) -> Option<PinnedCode> {
         let Self::Puppet(run) = self else { return None };

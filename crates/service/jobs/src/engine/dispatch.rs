@@ -33,6 +33,9 @@ pub(crate) struct JobDispatch {
     /// The version that the nodes of Puppet runs get; `None`: the live one.
     #[serde(default)]
     pub(crate) pinned: Option<PinnedCode>,
+    /// The environment that all nodes of Puppet runs are to use; `None`: others are allowed.
+    #[serde(default)]
+    pub(crate) enforced_environment: Option<String>,
     /// The components that wait for later runs of their nodes; `None`: each catalog has all of them.
     #[serde(default)]
     pub(crate) deferred: Option<DeferredComponents>,
@@ -63,6 +66,7 @@ impl JobDispatch {
             noop: false,
             keeps_secrets: false,
             pinned: None,
+            enforced_environment: None,
             deferred: None,
             order: None,
             trace: None,

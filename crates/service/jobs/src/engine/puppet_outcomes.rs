@@ -30,6 +30,8 @@ pub(super) struct PuppetOutcomeInput {
     pub(super) console_url: Option<String>,
     /// The version that the job names; `None`: it names none.
     pub(super) pinned: Option<CodeId>,
+    /// The environment that the job enforces; `None`: others are allowed.
+    pub(super) environment: Option<String>,
     pub(super) applications: Arc<dyn ApplicationGraphs>,
     /// Capabilities that other nodes of the job consume from this one, and their environment.
     pub(super) products: Option<(EnvironmentName, Vec<String>)>,
@@ -57,6 +59,7 @@ impl JobEngine {
             resolve: Arc::clone(&self.deps.resolve),
             console_url: self.deps.console_url.clone(),
             pinned: job.dispatch.pinned.as_ref().map(|it| it.code_id.clone()),
+            environment: job.dispatch.enforced_environment.clone(),
             applications: Arc::clone(&self.deps.applications),
             products: job.products(key.index),
         };
@@ -85,6 +88,7 @@ impl PuppetOutcomeInput {
         let expected = RunExpectation {
             console: self.console_url.as_deref(),
             code_id: self.pinned.as_ref(),
+            environment: self.environment.as_deref(),
             missing_capabilities: &missing,
         };
         ran.shape(report.as_ref(), expected)

@@ -96,6 +96,7 @@ impl JobPreparer {
             noop: spec.work.is_noop(),
             keeps_secrets: mark.is_some(),
             pinned: spec.work.pinned_code(),
+            enforced_environment: spec.work.enforced_environment().map(ToString::to_string),
             deferred,
             order,
             trace,

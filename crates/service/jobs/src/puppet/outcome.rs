@@ -22,6 +22,8 @@ pub(crate) struct RunExpectation<'e> {
     pub(crate) console: Option<&'e str>,
     /// Code id of the version that the job names; `None`: it names none.
     pub(crate) code_id: Option<&'e CodeId>,
+    /// The environment that the job enforces; `None`: others are allowed.
+    pub(crate) environment: Option<&'e str>,
     /// Capabilities that other nodes of the job consume, and that the node has not produced.
     pub(crate) missing_capabilities: &'e [String],
 }
@@ -65,7 +67,9 @@ impl PuppetRunResult {
         expected: RunExpectation<'_>,
     ) -> RunOutcome {
         let other_code = self.describe_other_code(report, expected.code_id);
-        let unmet = other_code.or_else(|| expected.describe_missing_capabilities());
+        let unmet = other_code
+            .or_else(|| self.describe_other_environment(report, expected.environment))
+            .or_else(|| expected.describe_missing_capabilities());
         let nothing = PuppetReportSummary::default();
         let report = report.unwrap_or(&nothing);
         let own = |key| self.text_field(key).map(str::to_owned);
@@ -125,7 +129,8 @@ impl PuppetRunResult {
                 result.insert(key.clone(), value.clone());
             }
         }
-        let own_failure = status == "failed" || self.exit_code() != 0;
+        let own_failure =
+            status == "failed" || self.exit_code() != 0 || self.count_failed_resources() > 0;
         let failed = own_failure || unmet.is_some();
         let message = match own_failure {
             true => self.failure_reason(),
@@ -214,8 +219,32 @@ impl PuppetRunResult {
         }
     }
 
+    /// The reason that a run is not of the environment that its job enforces; `None` if it is, or if its environment is
+    /// not known.
+    fn describe_other_environment(
+        &self,
+        report: Option<&PuppetReportSummary>,
+        expected: Option<&str>,
+    ) -> Option<String> {
+        let expected = expected?;
+        let reported = report.and_then(|report| report.environment.as_deref());
+        let environment = reported.or_else(|| self.text_field("environment"))?;
+        (environment != expected).then(|| {
+            format!(
+                "the catalog is of the environment {}, and the job enforces {expected}: check the settings of \
+                 Puppet on the node and its classification",
+                clip(environment)
+            )
+        })
+    }
+
+    fn count_failed_resources(&self) -> u64 {
+        let failed = self.metric_value("failed");
+        failed.saturating_add(self.metric_value("failed_to_restart"))
+    }
+
     fn failure_reason(&self) -> String {
-        let failed = self.metric_value("failed") + self.metric_value("failed_to_restart");
+        let failed = self.count_failed_resources();
         let logged = self.fields.get("errors").and_then(|errors| errors.get(0));
         let words = self.text_field("error").or(logged.and_then(Value::as_str));
         match (failed, words) {
@@ -239,7 +268,8 @@ impl PuppetRunResult {
         if !is_told && !is_counted {
             return Value::Null;
         }
-        let touched = self.metric_value("changed") + self.metric_value("failed");
+        let changed = self.metric_value("changed");
+        let touched = changed.saturating_add(self.metric_value("failed"));
         let held_back = self.metric_value("out_of_sync").saturating_sub(touched);
         json!({"noop": held_back, "no_noop": touched})
     }
@@ -586,6 +616,41 @@ mod tests {
             "exitcode": "0", "error_type": {}});
         let (state, ..) = shaped(&odd, None);
         assert_eq!(state, RunState::Errored);
+        let mut endless = changed();
+        endless["metrics"] = json!({
+            "changed": u64::MAX, "failed": u64::MAX, "failed_to_restart": u64::MAX, "out_of_sync": u64::MAX,
+        });
+        let (state, _, _, message) = shaped(&endless, None);
+        assert_eq!(state, RunState::Failed);
+        assert_eq!(message, format!("{} resources failed", u64::MAX));
+    }
+
+    #[test]
+    fn a_success_in_another_environment_than_the_enforced_one_is_none() {
+        let expected = RunExpectation {
+            environment: Some("production"),
+            ..RunExpectation::default()
+        };
+        let shaped = |environment: &str, report: Option<&PuppetReportSummary>| {
+            let mut said = changed();
+            said["environment"] = environment.into();
+            let ran = parse_result(&said.to_string(), KNOWN).unwrap();
+            let shaped = ran.shape(report, expected);
+            (shaped.state, shaped.message)
+        };
+        for same in ["production", "unknown"] {
+            assert_eq!(shaped(same, None), (RunState::Finished, String::new()));
+        }
+        let (state, message) = shaped("staging", None);
+        assert_eq!(state, RunState::Failed);
+        let words = "of the environment staging, and the job enforces production";
+        assert!(message.contains(words), "{message}");
+        // the report counts more than the agent's words
+        let report = PuppetReportSummary {
+            environment: Some("staging".to_owned()),
+            ..PuppetReportSummary::default()
+        };
+        assert_eq!(shaped("production", Some(&report)).0, RunState::Failed);
     }
 
     #[test]

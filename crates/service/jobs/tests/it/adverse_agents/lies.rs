@@ -152,6 +152,34 @@ async fn of_two_outcomes_the_first_one_counts() {
     }
 }
 
+/// What the agent says is no success if it contradicts itself, or what was requested.
+#[tokio::test]
+async fn a_success_that_is_none_fails_and_skips_the_dependents() {
+    for (lie, words) in [
+        (
+            json!({"metrics": {"total": 3, "failed": 1}}),
+            "1 resource failed",
+        ),
+        (
+            json!({"metrics": {"failed_to_restart": 2}}),
+            "2 resources failed",
+        ),
+        (json!({"exitcode": 4}), "report"),
+        (json!({"environment": "staging"}), "environment staging"),
+        (json!({"status": "failed"}), "report"),
+    ] {
+        let site = Site::reach(Phase::Held, steady()).await;
+        let told = result(&lie);
+        site.world
+            .sim
+            .change(&subject(), |manner| manner.puppet = Some(told));
+        site.go_on();
+        site.ends(FAILED).await;
+        let details = site.run_of(SUBJECT).await.details.unwrap();
+        assert!(details.contains(words), "{lie}: {details}");
+    }
+}
+
 /// A result without a status of Puppet is no run.
 #[tokio::test]
 async fn a_result_without_a_report_is_no_run() {

@@ -19,7 +19,7 @@ mod spool;
 pub use cache::DownloadConfig;
 pub use engine::{ActionEngine, EngineConfig, EngineStartError};
 pub use outbox::{NotSent, PxpOutbox};
-pub use spool::OpenSpoolError;
+pub use spool::{OpenSpoolError, since_boot};
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -24,6 +24,10 @@ pub const PING_INTERVAL: Duration = Duration::from_secs(120);
 /// Time limit of a pong; the same as pxp-agent's.
 pub const PONG_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Bytes that are still read after a sleep, in search of messages that count although they are late: twice Linux's largest
+/// receive buffer of 6 MiB (`tcp_rmem`).
+pub const ASLEEP_BYTES: usize = 12 * 1024 * 1024;
+
 /// Number of unanswered pings that are allowed (`allowed-keepalive-timeouts`). With these three
 /// values a dead broker is detected after at most 120 + 3 * 5 s.
 pub const ALLOWED_KEEPALIVE_TIMEOUTS: u32 = 2;

@@ -29,7 +29,7 @@ impl ClockReading {
 }
 
 /// Time since the machine was started, also while it slept.
-pub(crate) fn since_boot() -> Duration {
+pub fn since_boot() -> Duration {
     let time = clock_gettime(ClockId::Boottime);
     Duration::try_from(time).expect("the clock starts at 0 and does not go back")
 }

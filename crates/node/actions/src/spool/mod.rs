@@ -34,7 +34,8 @@ mod scrub;
 mod store;
 
 pub(crate) use claim::{ActionClaim, ActionClaimError};
-pub(crate) use clocks::{ClockReading, since_boot};
+pub(crate) use clocks::ClockReading;
+pub use clocks::since_boot;
 pub(crate) use durability::EntryDurability;
 pub(crate) use entry::{STDERR_FILE, STDOUT_FILE, SpoolEntry};
 pub(crate) use record::{

@@ -34,6 +34,7 @@ pub(super) fn resolve(
     let log = log(arguments, &settings, paths, &mut notes)?;
     let certificates = tls::resolve(&settings, paths, &mut notes)?;
     let actions = actions(&settings, &file, paths, &mut notes)?;
+    let keepalive = keepalive(&settings)?;
     Ok(Config {
         connection: ConnectionConfig {
             brokers,
@@ -49,7 +50,8 @@ pub(super) fn resolve(
                 settings.connection_timeout,
                 defaults::CONNECTION_TIMEOUT,
             )?,
-            keepalive: keepalive(&settings)?,
+            asleep_after: keepalive.longest_silence(),
+            keepalive,
             association_timeout: seconds(
                 "association-timeout",
                 settings.association_timeout,

@@ -52,6 +52,17 @@ pub struct Keepalive {
     missed: u32,
 }
 
+// === impl KeepaliveConfig ===
+
+impl KeepaliveConfig {
+    /// Longest time without received data on a connection that lasts, if the agent is awake.
+    pub fn longest_silence(&self) -> Duration {
+        let pings = self.allowed_misses.saturating_add(1);
+        let unanswered = self.pong_timeout.saturating_mul(pings);
+        self.interval.saturating_add(unanswered)
+    }
+}
+
 // === impl Keepalive ===
 
 impl Keepalive {
@@ -163,6 +174,7 @@ mod tests {
         }
         assert_eq!(keepalive.poll(now), KeepaliveStep::Dead { missed: 3 });
         assert_eq!(now - start, seconds(120 + 3 * 5));
+        assert_eq!(now - start, CONFIG.longest_silence());
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub mod proxy;
 pub mod reconnect;
 mod session;
 mod shared_keepalive;
+mod sleep_watch;
 mod task;
 mod writer;
 
@@ -63,6 +64,8 @@ pub struct ConnectionConfig {
     pub connection_timeout: Duration,
     /// Intervals of WebSocket pings.
     pub keepalive: KeepaliveConfig,
+    /// Time without received data after which the agent must have slept, and requests are too old.
+    pub asleep_after: Duration,
     /// Timeout of the answer to a version 1 association.
     pub association_timeout: Duration,
     /// Lifetime of a version 1 message.
@@ -127,6 +130,11 @@ pub struct BrokerConnection {
 impl Default for ConnectionConfig {
     /// A configuration without broker and certificates; every number has its default.
     fn default() -> Self {
+        let keepalive = KeepaliveConfig {
+            interval: defaults::PING_INTERVAL,
+            pong_timeout: defaults::PONG_TIMEOUT,
+            allowed_misses: defaults::ALLOWED_KEEPALIVE_TIMEOUTS,
+        };
         Self {
             brokers: Vec::new(),
             shuffle_brokers: false,
@@ -140,11 +148,8 @@ impl Default for ConnectionConfig {
             },
             broker_certnames: ServerCertnames::default(),
             connection_timeout: defaults::CONNECTION_TIMEOUT,
-            keepalive: KeepaliveConfig {
-                interval: defaults::PING_INTERVAL,
-                pong_timeout: defaults::PONG_TIMEOUT,
-                allowed_misses: defaults::ALLOWED_KEEPALIVE_TIMEOUTS,
-            },
+            asleep_after: keepalive.longest_silence(),
+            keepalive,
             association_timeout: defaults::ASSOCIATION_TIMEOUT,
             message_ttl: defaults::MESSAGE_TTL,
             max_incoming_bytes: defaults::MAX_INCOMING_BYTES,

@@ -4,11 +4,13 @@
 //! socket. Invariant: reading waits for nothing but the socket. Received messages are passed to
 //! [`MessageReceiver`], which must not block; pongs overtake all waiting messages; so a broker that
 //! reads results slowly still gets its pongs, and a busy engine never makes the agent look dead.
+//! After a sleep the session ends, and requests that arrived meanwhile are not carried out.
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actions::since_boot;
 use bytes::{Bytes, BytesMut};
 use pcp::{PcpMessage, PcpUri};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
@@ -23,6 +25,7 @@ use super::keepalive::KeepaliveConfig;
 use super::live_connection::{LiveConnection, LiveConnectionGuard, LiveOutbox};
 use super::protocol::{IncomingPayload, PcpVersion, ReceiveError};
 use super::shared_keepalive::SharedKeepalive;
+use super::sleep_watch::{SleepWatch, is_void_after_sleep};
 use super::writer::{SessionWriteError, SessionWriter};
 use crate::defaults;
 
@@ -49,6 +52,7 @@ pub(crate) struct SessionConfig {
     /// URI of the broker, for the access log.
     pub(crate) broker: String,
     pub(crate) keepalive: KeepaliveConfig,
+    pub(crate) asleep_after: Duration,
     pub(crate) association_timeout: Duration,
     pub(crate) message_ttl: Duration,
     pub(crate) max_incoming_bytes: usize,
@@ -79,6 +83,9 @@ pub(crate) enum SessionEnd {
     /// The pings were not answered.
     #[error("the broker did not answer {missed} pings in a row")]
     Silent { missed: u32 },
+    /// The agent or its machine slept.
+    #[error("the agent did not run for {} s; what was requested meanwhile is not carried out", .0.as_secs())]
+    Slept(Duration),
     /// The broker's certificate is revoked.
     #[error("the broker's certificate has been revoked")]
     Revoked,
@@ -108,6 +115,9 @@ struct SessionReader<'a> {
     outbox: &'a LiveOutbox,
     receive: &'a dyn MessageReceiver,
     pulse: &'a SharedKeepalive,
+    sleep_watch: SleepWatch,
+    /// Requests arrived while the agent slept.
+    is_late: bool,
     control: mpsc::Sender<ControlFrame>,
     association: Option<PendingAssociation>,
     associated: &'a Notify,
@@ -143,6 +153,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> EstablishedSession<S> {
             outbox: &self.outbox,
             receive: &*self.receive,
             pulse: &pulse,
+            sleep_watch: SleepWatch::new(self.config.asleep_after, since_boot()),
+            is_late: false,
             control: control.clone(),
             association: None,
             associated: &associated,
@@ -212,26 +224,61 @@ impl SessionReader<'_> {
 
     async fn run(&mut self, mut half: impl AsyncRead + Unpin, mut buffer: BytesMut) -> SessionEnd {
         loop {
-            loop {
-                match self.decoder.decode(&mut buffer) {
-                    Ok(Some(event)) => {
-                        if let Some(end) = self.event(event) {
-                            return end;
-                        }
-                    }
-                    Ok(None) => break,
-                    Err(error) => return error.into(),
-                }
+            if let Some(end) = self.handle_events(&mut buffer) {
+                return end;
             }
             // The decoder has freed the memory of a large message.
             buffer.reserve(defaults::READ_CHUNK_BYTES);
-            match half.read_buf(&mut buffer).await {
-                Ok(0) => return SessionEnd::Eof,
+            match to_end(half.read_buf(&mut buffer).await) {
                 Ok(_) => self.pulse.record_received(),
-                Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-                    return SessionEnd::Eof;
+                Err(end) => return end,
+            }
+            if let Some(silence) = self.sleep_watch.record_read(since_boot()) {
+                return self.run_after_sleep(half, buffer, silence).await;
+            }
+        }
+    }
+
+    /// Handles what arrived during a sleep, as far as it counts although it is late.
+    async fn run_after_sleep(
+        &mut self,
+        mut half: impl AsyncRead + Unpin,
+        mut buffer: BytesMut,
+        silence: Duration,
+    ) -> SessionEnd {
+        self.is_late = true;
+        let mut bytes = buffer.len();
+        loop {
+            if let Some(end) = self.handle_events(&mut buffer) {
+                return end;
+            }
+            buffer.reserve(defaults::READ_CHUNK_BYTES);
+            let read = tokio::select! {
+                biased;
+                read = half.read_buf(&mut buffer) => to_end(read),
+                () = std::future::ready(()) => return SessionEnd::Slept(silence),
+            };
+            match read {
+                Ok(more) => bytes += more,
+                Err(end) => return end,
+            }
+            if bytes > defaults::ASLEEP_BYTES {
+                return SessionEnd::Slept(silence);
+            }
+        }
+    }
+
+    /// Handles all complete events.
+    fn handle_events(&mut self, buffer: &mut BytesMut) -> Option<SessionEnd> {
+        loop {
+            match self.decoder.decode(buffer) {
+                Ok(Some(event)) => {
+                    if let Some(end) = self.event(event) {
+                        return Some(end);
+                    }
                 }
-                Err(error) => return SessionEnd::Read(error),
+                Ok(None) => return None,
+                Err(error) => return Some(error.into()),
             }
         }
     }
@@ -288,8 +335,25 @@ impl SessionReader<'_> {
                 }
             }
         }
+        if self.is_late && is_void_after_sleep(&message) {
+            tracing::warn!(
+                id = %message.id,
+                "ignored a request that arrived while the agent slept"
+            );
+            return None;
+        }
         self.receive.handle_message(message, &reply);
         None
+    }
+}
+
+/// The number of bytes read, or the end of the session.
+fn to_end(read: std::io::Result<usize>) -> Result<usize, SessionEnd> {
+    match read {
+        Ok(0) => Err(SessionEnd::Eof),
+        Ok(bytes) => Ok(bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(SessionEnd::Eof),
+        Err(error) => Err(SessionEnd::Read(error)),
     }
 }
 
@@ -320,6 +384,7 @@ impl SessionEnd {
         let (code, reason) = match self {
             Self::Stopped => (code::NORMAL, "Closed by client".to_owned()),
             Self::Silent { .. } => (code::NORMAL, "no answer to pings".to_owned()),
+            Self::Slept(_) => (code::NORMAL, "the agent slept".to_owned()),
             Self::Refused(_) | Self::NotAssociated(_) => {
                 (code::NORMAL, "must associate again".to_owned())
             }

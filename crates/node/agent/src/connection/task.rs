@@ -128,6 +128,7 @@ impl ConnectionTask {
                 own: dialed.own,
                 broker: broker.to_string(),
                 keepalive: self.config.keepalive,
+                asleep_after: self.config.asleep_after,
                 association_timeout: self.config.association_timeout,
                 message_ttl: self.config.message_ttl,
                 max_incoming_bytes: self.config.max_incoming_bytes,

@@ -8,5 +8,6 @@ mod failover;
 mod input;
 mod keepalive;
 mod sending;
+mod sleeping;
 mod support;
 mod trust;

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod admin_password;
+mod adverse_agents;
 mod apply;
 mod brokers;
 mod catalogs;

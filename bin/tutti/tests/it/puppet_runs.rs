@@ -25,7 +25,7 @@ while [ $# -gt 0 ]; do [ "$1" = --lastrunreport ] && report=$2; shift; done
 const UUID: &str = "0b2f6d70-2f3c-4c5c-8f0a-4ac5c3f3b9d1";
 
 /// Shell text that leaves a report and exits as Puppet does in that case.
-fn reports(status: &str, exit_code: u8) -> String {
+pub(crate) fn reports(status: &str, exit_code: u8) -> String {
     format!(
         "cat >$report <<'END'\n--- !ruby/object:Puppet::Transaction::Report\n\
          time: '2026-11-21T12:34:56.7+00:00'\ntransaction_uuid: {UUID}\nenvironment: production\n\
@@ -34,7 +34,7 @@ fn reports(status: &str, exit_code: u8) -> String {
 }
 
 /// Installs a `puppet` for the node; returns its directory.
-fn puppet(world: &World, node: &str, agent: &str) -> PathBuf {
+pub(crate) fn puppet(world: &World, node: &str, agent: &str) -> PathBuf {
     let home = world.root().join(format!("puppet-{node}"));
     std::fs::create_dir(&home).unwrap();
     let program = home.join("puppet");

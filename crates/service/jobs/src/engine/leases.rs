@@ -78,6 +78,10 @@ impl JobEngine {
                 self.leases.resume(key, holding);
                 self.record_event_of(key, events::leases_delayed(&summary, at_ms));
             }
+            LeaseStep::KeepsAnswered(key) => {
+                self.leases.await_keeps(key);
+                self.end_job_if_due(key);
+            }
             LeaseStep::PassedOn(key, holding) => {
                 self.leases.pass_on(key, holding);
                 self.start_parked(key);

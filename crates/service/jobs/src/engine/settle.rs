@@ -268,8 +268,12 @@ impl JobEngine {
         true
     }
 
-    /// Records the job's end behind that of its last run.
+    /// Records the job's end behind that of its last run, and after the answers of the nodes that are to stay in
+    /// quarantine.
     pub(super) fn end_job_if_due(&mut self, key: JobKey) {
+        if self.leases.awaits_keeps(key) {
+            return;
+        }
         let at_ms = self.deps.clock.now_ms();
         let Some(job) = self.active_jobs.jobs.get_mut(&key) else {
             return;

@@ -1,7 +1,7 @@
 //! What the engine and the requests of one job share about its leases: [`LeaseBoard`]. No I/O.
 //!
 //! Invariants: no node is put into quarantine before an ordered run of the job has begun; and a node whose run succeeded
-//! is never in quarantine.
+//! is never in quarantine. Before the job ends, every node that is to stay in quarantine was asked for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,6 +25,8 @@ pub(super) struct LeaseBoard {
     state: Mutex<BoardState>,
     /// A node is to be asked at once.
     changed: Notify,
+    /// Nodes were asked to stay in quarantine, and have answered or not in time.
+    keeps_answered: Notify,
     /// The job is over.
     is_over: CancellationToken,
     /// The job of a later pass has the nodes that it wants of this one.
@@ -45,6 +47,8 @@ struct LeasedNode {
     was_held: bool,
     end: Option<RunEndKind>,
     is_urgent: bool,
+    /// The node was asked to stay in quarantine.
+    was_asked_to_keep: bool,
     /// The node runs again in a later pass, whose job has not taken it yet.
     runs_later: bool,
 }
@@ -91,6 +95,7 @@ impl LeaseBoard {
                 was_held: wanted.was_held,
                 end: None,
                 is_urgent: false,
+                was_asked_to_keep: false,
                 runs_later: wanted.later.contains(name),
             };
             (name.clone(), node)
@@ -105,6 +110,7 @@ impl LeaseBoard {
             has_quarantine: wanted.has_quarantine,
             state: Mutex::new(state),
             changed: Notify::new(),
+            keeps_answered: Notify::new(),
             is_over: CancellationToken::new(),
             is_passed_on: CancellationToken::new(),
         }
@@ -125,6 +131,40 @@ impl LeaseBoard {
                 node.was_held &= lease == NodeLease::Absent;
                 node.lease = lease;
             }
+        }
+    }
+
+    /// Records that nodes were asked to stay in quarantine, after their answers.
+    pub(super) fn record_keeps(&self, names: &[Certname]) {
+        if names.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        for name in names {
+            if let Some(node) = state.nodes.get_mut(name) {
+                node.was_asked_to_keep = true;
+            }
+        }
+        self.keeps_answered.notify_one();
+    }
+
+    /// True while a node that is to stay in quarantine was not asked for it.
+    pub(super) fn awaits_keeps(&self) -> bool {
+        let state = self.lock();
+        let is_open =
+            |node: &LeasedNode| node.end == Some(RunEndKind::Failed) && !node.was_asked_to_keep;
+        self.has_quarantine && state.has_begun && state.nodes.values().any(is_open)
+    }
+
+    pub(super) fn has_quarantine(&self) -> bool {
+        self.has_quarantine
+    }
+
+    /// Returns when more nodes have answered that were asked to stay in quarantine, or the job is over.
+    pub(super) async fn keeps_answered(&self) {
+        tokio::select! {
+            () = self.keeps_answered.notified() => {}
+            () = self.is_over.cancelled() => {}
         }
     }
 
@@ -333,10 +373,15 @@ mod tests {
         board.record_begin(&node(9));
         assert_eq!(board.quarantine(), QuarantineSummary::default());
         assert!(board.take_urgent().is_empty());
+        assert!(!board.awaits_keeps());
         board.record_begin(&node(1));
         assert_eq!(board.take_urgent(), [node(2)]);
         board.record_end(&node(3), RunEndKind::Failed);
         board.record_end(&node(1), RunEndKind::Succeeded);
+        board.record_keeps(&[node(2)]);
+        assert!(board.awaits_keeps(), "the third node was not asked");
+        board.record_keeps(&[node(3)]);
+        assert!(!board.awaits_keeps());
         let expected = QuarantineSummary {
             kept: vec![node(2)],
             not_kept: 1,

@@ -113,7 +113,11 @@ impl LeaseHolding {
                     self.renewed = Instant::now();
                     self.board.names()
                 }
-                false => open,
+                false => {
+                    let mut asked = open;
+                    asked.extend(self.board.take_urgent());
+                    asked
+                }
             };
             self.pause(pause).await;
             pause = (pause * 2).min(LEASE_POLL_MAX);
@@ -160,9 +164,13 @@ impl LeaseHolding {
 
     /// Asks these nodes for their leases, a bounded number at once. `false`: the job is over.
     async fn request(&self, nodes: &[Certname]) -> bool {
+        let mut keeps = Vec::new();
         let requests = nodes.iter().map(|node| {
             let params = match self.board.fate(node) {
-                LeaseFate::Kept => &self.requests.keep,
+                LeaseFate::Kept => {
+                    keeps.push(node.clone());
+                    &self.requests.keep
+                }
                 LeaseFate::Ended | LeaseFate::Restored | LeaseFate::PassedOn => &self.requests.hold,
             };
             self.services.clone().hold(node.clone(), params.clone())
@@ -175,6 +183,7 @@ impl LeaseHolding {
             answers = answers => answers,
         };
         self.board.record_answers(answers);
+        self.board.record_keeps(&keeps);
         true
     }
 

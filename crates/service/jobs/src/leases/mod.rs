@@ -59,6 +59,8 @@ pub(crate) enum LeaseStep {
     Taken(JobKey, LeaseSummary, Box<LeaseHolding>),
     /// Some nodes do not become free.
     Delayed(JobKey, LeaseSummary, Box<LeaseHolding>),
+    /// More nodes have answered that were asked to stay in quarantine.
+    KeepsAnswered(JobKey),
     /// The job is over. Some nodes stay held for the job of a later pass; the others are free.
     PassedOn(JobKey, Box<LeaseHolding>),
     /// The leases are released, so that the next job can take them.
@@ -119,6 +121,9 @@ impl JobLeases {
         let board = holding.board();
         let previous = self.previous_pass(&board);
         self.boards.insert(job, Arc::clone(&board));
+        if board.has_quarantine() {
+            self.await_keeps(job);
+        }
         if let Some((previous, passing)) = previous
             && self.queue.pass_on(previous, job, &nodes)
         {
@@ -169,6 +174,24 @@ impl JobLeases {
         let job = self.queue.first_of(node);
         if let Some(board) = job.and_then(|job| self.boards.get(&job)) {
             board.wake(node);
+        }
+    }
+
+    /// True while a node of the job that is to stay in quarantine was not asked for it.
+    pub(crate) fn awaits_keeps(&self, job: JobKey) -> bool {
+        let board = self.boards.get(&job);
+        board.is_some_and(|board| board.awaits_keeps())
+    }
+
+    /// Waits for the next nodes that have answered when they were asked to stay in quarantine, until the job is over.
+    pub(crate) fn await_keeps(&mut self, job: JobKey) {
+        let board = self.boards.get(&job);
+        if let Some(board) = board.filter(|board| !board.is_over().is_cancelled()) {
+            let board = Arc::clone(board);
+            self.tasks.spawn(async move {
+                board.keeps_answered().await;
+                LeaseStep::KeepsAnswered(job)
+            });
         }
     }
 

@@ -20,7 +20,8 @@
 //!
 //! In every cell: the subject succeeds only by the report of its own run; no run happens twice; the nodes that depend on the
 //! subject run if it succeeded, and are `skipped` with `tutti/dependency-failed` otherwise; all other nodes run; the job ends;
-//! and no connected node keeps a lease of the job.
+//! and no connected node keeps a lease of the job. With a quarantine, those that did not succeed keep it, and the job names
+//! only nodes that have confirmed that.
 //!
 //! Cells that other files test: nodes that are away at the start or at the end, renewals, and crashes of the server
 //! (`leases.rs`); between two passes (`pass_leases.rs`, `between_passes.rs` here); capabilities that were not produced
@@ -31,11 +32,12 @@ mod between_passes;
 mod dies;
 mod lies;
 mod loses_lease;
+mod quarantines;
 mod sleeps;
 
 use std::time::Duration;
 
-use jobs::{JobsConfig, KIND_DEPENDENCY, LeaseTimes};
+use jobs::{JobWork, JobsConfig, KIND_DEPENDENCY, LeaseTimes, PuppetWork};
 use pcp::Certname;
 use pxp::TransactionId;
 use pxp::types::{BLOCKING_REQUEST, NON_BLOCKING_REQUEST};
@@ -158,6 +160,15 @@ impl Phase {
 impl Site {
     /// Moves a job into the phase.
     async fn reach(phase: Phase, jobs: JobsConfig) -> Self {
+        Self::reach_with(phase, jobs, |_| {}).await
+    }
+
+    /// Moves a job with these options into the phase.
+    async fn reach_with(
+        phase: Phase,
+        jobs: JobsConfig,
+        change: impl FnOnce(&mut PuppetWork),
+    ) -> Self {
         let mut instances = lamp();
         let mail = instance("Mail[x]", &[(6, &["mail"], &[]), (7, &[], &["mail"])]);
         instances.push(mail);
@@ -181,7 +192,12 @@ impl Site {
             }
             _ => {}
         }
-        let job = world.run(deploy(&nodes)).await;
+        let mut spec = deploy(&nodes);
+        let JobWork::Puppet(work) = &mut spec.work else {
+            panic!("{:?}", spec.work)
+        };
+        change(work);
+        let job = world.run(spec).await;
         let mut site = Self { world, job, phase };
         site.enter(phase).await;
         site

@@ -63,7 +63,7 @@ async fn an_agent_that_sleeps_for_too_long_changes_nothing_when_it_wakes() {
 
 impl Site {
     /// Puts the subject to sleep, unless it sleeps in this phase.
-    fn sleep(&self) {
+    pub(super) fn sleep(&self) {
         match self.phase {
             Phase::LeaseRequested | Phase::RunRequested | Phase::Ending | Phase::Releasing => {}
             Phase::Draining | Phase::Held | Phase::Running | Phase::Done => {

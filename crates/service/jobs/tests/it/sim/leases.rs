@@ -25,6 +25,8 @@ pub(crate) enum LeaseLie {
     Garbage,
     /// Its answer has more bytes than the engine reads.
     TooLong,
+    /// No lie: it holds leases, and cannot store one without an end.
+    NotKept,
 }
 
 impl Sim {
@@ -92,8 +94,8 @@ impl Inner {
             let had = self.with(certname, |agent| agent.release(lease, restores));
             return action::encode(&json!({"released": had}));
         }
-        if let Some(lie) = manner.lease_lie {
-            return lie.answer();
+        if let Some(answer) = manner.lease_lie.and_then(|lie| lie.answer(is_lasting)) {
+            return answer;
         }
         if self.with(certname, |agent| agent.is_superseded) {
             return action::encode(&HoldLeaseResult {
@@ -136,15 +138,20 @@ impl Inner {
 }
 
 impl LeaseLie {
-    fn answer(self) -> Box<RawValue> {
-        match self {
+    /// `None`: it answers truthfully.
+    fn answer(self, is_lasting: bool) -> Option<Box<RawValue>> {
+        Some(match self {
             Self::Held | Self::OtherNode => action::encode(&json!({"state": "held"})),
             Self::Garbage => action::encode(&json!({"state": "owned", "message": [7]})),
+            Self::NotKept if is_lasting => {
+                action::encode(&json!({"state": "refused", "message": "no space is left"}))
+            }
+            Self::NotKept => return None,
             Self::TooLong => {
                 let message = "x".repeat(70_000);
                 action::encode(&json!({"state": "waiting", "message": message}))
             }
-        }
+        })
     }
 }
 

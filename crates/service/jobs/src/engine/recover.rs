@@ -207,7 +207,10 @@ impl JobEngine {
             self.skip_blocked(RunKey { job: key, index }, by);
         }
         self.advance(key);
-        self.end_job_if_due(key);
+        // Otherwise it is due when the leases are known, on which its end depends.
+        if lease.is_none() {
+            self.end_job_if_due(key);
+        }
         lease
     }
 
@@ -238,6 +241,7 @@ impl JobEngine {
             if let Some(node) = wanted.nodes.first().filter(|_| job.started) {
                 self.leases.record_begin(key, node);
             }
+            self.end_job_if_due(key);
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a node whose lease was asked for is asked to release it when the job is over.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -164,27 +165,41 @@ impl LeaseHolding {
 
     /// Asks these nodes for their leases, a bounded number at once. `false`: the job is over.
     async fn request(&self, nodes: &[Certname]) -> bool {
-        let mut keeps = Vec::new();
+        let kept = self.kept_nodes(nodes);
         let requests = nodes.iter().map(|node| {
-            let params = match self.board.fate(node) {
-                LeaseFate::Kept => {
-                    keeps.push(node.clone());
-                    &self.requests.keep
-                }
-                LeaseFate::Ended | LeaseFate::Restored | LeaseFate::PassedOn => &self.requests.hold,
+            let params = match kept.contains_key(node) {
+                true => &self.requests.keep,
+                false => &self.requests.hold,
             };
             self.services.clone().hold(node.clone(), params.clone())
         });
         let answers = stream::iter(requests.collect::<Vec<_>>());
-        let answers = answers.buffer_unordered(LEASE_REQUESTS).collect();
+        let answers = answers.buffer_unordered(LEASE_REQUESTS).collect::<Vec<_>>();
         let answers = tokio::select! {
             biased;
             () = self.board.is_over().cancelled() => return false,
             answers = answers => answers,
         };
+        let was_asked = |(node, lease): &&(Certname, NodeLease)| {
+            let is_returning = kept.get(node);
+            is_returning.is_some_and(|it| !*it || *lease != NodeLease::Absent)
+        };
+        let asked = answers.iter().filter(was_asked);
+        let asked: Vec<Certname> = asked.map(|(node, _)| node.clone()).collect();
         self.board.record_answers(answers);
-        self.board.record_keeps(&keeps);
+        self.board.record_keeps(&asked);
         true
+    }
+
+    /// Those of the nodes that are to stay in quarantine; `true` for one that is about to come back after a restart of the
+    /// server, and is asked then.
+    fn kept_nodes(&self, nodes: &[Certname]) -> BTreeMap<Certname, bool> {
+        let now = Instant::now();
+        let kept = nodes
+            .iter()
+            .filter(|node| self.board.fate(node) == LeaseFate::Kept);
+        kept.map(|node| (node.clone(), self.services.returning.contains(node, now)))
+            .collect()
     }
 
     /// Waits for the job of a later pass, which takes nodes, and releases the others. Without such a job the leases end by

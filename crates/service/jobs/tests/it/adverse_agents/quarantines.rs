@@ -1,9 +1,9 @@
 //! The subject is to stay in quarantine, and its agent is away, asleep, or cannot store that.
 
-use jobs::JobsConfig;
+use jobs::{JobsConfig, LeaseTimes};
 use serde_json::Value;
 
-use super::{DEPENDENT, Phase, SUBJECT, Site, hasty, steady, subject};
+use super::{DEPENDENT, NODES, Phase, SUBJECT, Site, hasty, steady, subject};
 use crate::run_orders::{failing, node_name};
 use crate::sim::{LeaseLie, Manner};
 use crate::world::World;
@@ -101,6 +101,41 @@ async fn a_node_that_was_kept_before_it_died_is_in_quarantine() {
     assert_eq!(told, Some((names(&[SUBJECT, DEPENDENT]), 0)));
     site.world.sim.kill_agent(&subject());
     site.world.sim.connect(&subject());
+    for node in [SUBJECT, DEPENDENT] {
+        site.is_kept(node).await;
+    }
+}
+
+/// The server is killed when all runs have ended, and a node that is to be kept has not answered yet.
+#[tokio::test]
+async fn a_crash_before_the_answers_leaves_the_quarantine_and_its_event() {
+    let patient = steady();
+    let leases = LeaseTimes {
+        answer: LeaseTimes::default().answer,
+        ..patient.leases
+    };
+    let config = JobsConfig { leases, ..patient };
+    let mut site = Site::reach_quarantining(Phase::Running, config).await;
+    site.world.until_state(site.job, 5, "finished").await;
+    site.world.sim.put_to_sleep(&node_name(DEPENDENT));
+    let fails = |manner: &mut Manner| {
+        *manner = Manner {
+            leases: true,
+            held: true,
+            ..failing()
+        };
+    };
+    site.world.sim.change(&subject(), fails);
+    site.go_on();
+    site.world.until_state(site.job, 1, "skipped").await;
+    site.is_kept(SUBJECT).await;
+    assert_eq!(site.world.state(site.job).await, "running");
+    site.world.logged(NODES).await;
+    site.world.kill().await;
+    site.world.sim.wake(&node_name(DEPENDENT));
+    site.world.start().await;
+    let told = site.quarantined().await;
+    assert_eq!(told, Some((names(&[SUBJECT, DEPENDENT]), 0)));
     for node in [SUBJECT, DEPENDENT] {
         site.is_kept(node).await;
     }

@@ -15,6 +15,7 @@ async fn exported_resources_are_those_that_puppet_collects() {
     catalogs_are_equal(&site).await;
     a_shadow_run_collects_what_the_puppetserver_collects(&site).await;
     a_capability_of_another_server_is_consumed(&site).await;
+    the_server_of_the_newest_catalog_counts(&site).await;
     an_invalid_query_is_shown_with_its_reason(&site);
     a_certificate_of_another_ca_is_named(&site);
     site.puppetdb.stop().await.unwrap();
@@ -138,6 +139,22 @@ async fn a_capability_of_another_server_is_consumed(site: &ExportSite) {
     let (code, catalog, error) = site.compile(&["--format", "json"]);
     assert_eq!(code, 0, "{error}");
     assert!(catalog.contains("connects to db.test:3306"), "{catalog}");
+}
+
+/// The node of the database moves from the other server to this one.
+async fn the_server_of_the_newest_catalog_counts(site: &ExportSite) {
+    let server = site.start_server().await;
+    let catalog = site.agent_catalog("here.test").await;
+    assert!(catalog.contains("connects to db.test:3306"), "{catalog}");
+    site.agent_catalog("db.test").await;
+    let catalog = site.agent_catalog("here.test").await;
+    assert!(catalog.contains("connects to moved.test:1"), "{catalog}");
+    site.wait_for_row(
+        "resources { type = 'Sql' and certname = 'db.test' and tag = 'producer:production' \
+         and parameters.host = 'moved.test' }",
+    )
+    .await;
+    server.stop().await.unwrap();
 }
 
 fn an_invalid_query_is_shown_with_its_reason(site: &ExportSite) {

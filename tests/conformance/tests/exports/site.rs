@@ -1,17 +1,24 @@
 //! A PuppetDB with catalogs, and the compilers that collect from it. Main type: [`ExportSite`].
 
 use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use pki::{ClientTls, TlsFiles};
 use serde_json::{Value as Json, json};
+use testkit::agent_requests;
+use testkit::https_connection::HttpsConnection;
 use testkit::installation::{Installation, Programs};
 use testkit::peers::{PuppetAgent, PuppetDb, Puppetserver, PuppetserverOptions};
+use testkit::service::Service;
 
 /// The node whose catalog is compiled.
 const CERTNAME: &str = "here.test";
+/// Time in which PuppetDB stores a catalog, also on a busy machine.
+const STORED_WITHIN: Duration = Duration::from_secs(120);
 const PRODUCED: &str = "2026-01-01T00:00:00Z";
 const DEACTIVATED: &str = "2026-01-02T00:00:00Z";
 
@@ -59,6 +66,52 @@ impl ExportSite {
         let directory = self.environment().join("manifests");
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("site.pp"), text).unwrap();
+    }
+
+    /// Starts a server that forwards its catalogs to the PuppetDB, and reads the capabilities of other servers there.
+    pub(crate) async fn start_server(&self) -> Service {
+        let installation = &self.installation;
+        let (cert, key) = installation.certificate("tutti.test").unwrap();
+        let ca = installation.ca_dir().join("ca_crt.pem");
+        let section = format!(
+            "\n[puppetdb]\nserver_urls = [{:?}]\ncacert = {ca:?}\ncert = {cert:?}\nkey = {key:?}\ncapabilities = true\n",
+            self.puppetdb.url()
+        );
+        installation.configure(&section).unwrap();
+        installation.server().start().await.unwrap()
+    }
+
+    /// The catalog that a node gets from the server.
+    pub(crate) async fn agent_catalog(&self, certname: &str) -> String {
+        let port = self.installation.puppet_api_port();
+        let from = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let tls = self.installation.client_tls(certname).unwrap();
+        let opening = HttpsConnection::open(SocketAddr::new(from, port), from, tls);
+        let mut connection = opening.await.unwrap();
+        let request = agent_requests::catalog_as_text(certname, "production", &json!({}));
+        connection.ask(request.as_bytes()).await.unwrap();
+        String::from_utf8_lossy(connection.body()).into_owned()
+    }
+
+    /// Waits until PuppetDB has a row for this query.
+    pub(crate) async fn wait_for_row(&self, query: &str) {
+        let url = format!("{}/pdb/query/v4", self.puppetdb.url());
+        let until = Instant::now() + STORED_WITHIN;
+        loop {
+            let body = json!({"query": query});
+            let answer = self.http.post(&url).json(&body).send().await.unwrap();
+            let answer = answer.text().await.unwrap();
+            let rows: Json = serde_json::from_str(&answer).unwrap();
+            if rows.as_array().is_some_and(|rows| !rows.is_empty()) {
+                return;
+            }
+            assert!(
+                Instant::now() < until,
+                "PuppetDB has no row for {query}: {rows}"
+            );
+            // PuppetDB sends no event
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
     }
 
     pub(crate) fn enable_applications(&self) {

@@ -35,7 +35,7 @@ pub(crate) struct NodeOptions {
     /// Refuse functions and templates in Ruby instead of running Ruby
     #[arg(long)]
     no_ruby: bool,
-    /// Address of a PuppetDB for exported resources of other nodes and for puppetdb_query
+    /// Address of a PuppetDB for exported resources and capabilities of other nodes, and for puppetdb_query
     #[arg(long, value_name = "URL")]
     puppetdb: Option<String>,
     #[command(flatten)]

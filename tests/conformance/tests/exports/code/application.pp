@@ -1,7 +1,7 @@
 capability sql(String $host, Integer $port) { }
 
 define db { }
-Db produces Sql { host => 'unused', port => 1 }
+Db produces Sql { host => 'moved.test', port => 1 }
 
 define web(String $host, Integer $port) {
   notify { "connects to ${host}:${port}": }

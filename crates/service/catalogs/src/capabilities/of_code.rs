@@ -9,7 +9,7 @@ use compiler::{CapabilitySearch, CapabilitySearchError, ProducedCapabilities, St
 use super::embedded::{EmbeddedCapabilities, OwnCapability};
 use super::puppetdb::{ForeignCapabilities, PuppetdbCapabilities};
 
-/// Where the capabilities of other nodes are found.
+/// The sources of the capabilities of other nodes.
 #[derive(Debug, Clone, Default)]
 pub struct CapabilitySources {
     /// Of nodes that this server compiles; `None` to keep and find none.

@@ -29,7 +29,7 @@ pub enum ReadCapabilitiesError {
     },
 }
 
-/// What the newest catalog of a node produces.
+/// The capabilities that the newest catalog of a node produces.
 #[derive(Debug, Default)]
 struct NodeCapabilities {
     /// References such as `Sql[app1]`.
@@ -70,7 +70,7 @@ impl CapabilitySources {
     /// so it is waited for.
     ///
     /// # Errors
-    /// As there.
+    /// The database or PuppetDB cannot be read.
     pub async fn missing_after_run(
         &self,
         environment: &EnvironmentName,

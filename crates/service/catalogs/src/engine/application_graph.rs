@@ -67,7 +67,7 @@ impl Catalogs {
     /// The same after the run with this `transaction_uuid`: the catalog of another server is waited for.
     ///
     /// # Errors
-    /// As there.
+    /// The database or PuppetDB cannot be read.
     pub async fn missing_capabilities_after_run(
         &self,
         environment: &EnvironmentName,

@@ -258,7 +258,7 @@ fn to_text(value: Value) -> String {
 }
 
 /// A UUID in its usual form; `None` if the text is none.
-fn to_uuid(text: &str) -> Option<String> {
+pub(crate) fn to_uuid(text: &str) -> Option<String> {
     let uuid: Uuid = text.parse().ok()?;
     Some(uuid.hyphenated().to_string())
 }

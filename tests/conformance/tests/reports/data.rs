@@ -40,6 +40,10 @@ pub(crate) fn catalog(run: u32) -> ForwardedCatalog {
         "parameters": {"ensure": "running",
             "flags": [{"__ptype": "Sensitive", "__pvalue": "secret"}]},
     });
+    let notify = json!({
+        "type": "Notify", "title": "nul\0", "exported": false, "tags": ["notify"],
+        "kind": "compilable_type", "parameters": {"message": "nul\0"},
+    });
     let class = |title: &str| {
         json!({"type": "Class", "title": title, "exported": false, "tags": ["class"], "kind": "class",
             "parameters": {}})
@@ -49,11 +53,16 @@ pub(crate) fn catalog(run: u32) -> ForwardedCatalog {
         document: json!({
             "name": NODE, "version": 17, "code_id": CODE_ID, "catalog_uuid": uuid("c", run),
             "catalog_format": 2, "environment": "production", "tags": [], "classes": ["settings"],
-            "resources": [class("settings"), class("main"), file, service],
+            "resources": [class("settings"), class("main"), file, service, notify],
             "edges": [{"source": "Class[main]", "target": "File[/etc/motd]"},
-                      {"source": "Class[main]", "target": "Service[web]"}],
+                      {"source": "Class[main]", "target": "Service[web]"},
+                      {"source": "Class[main]", "target": "Notify[nul\0]"}],
         }),
         capabilities: vec![
+            ForwardedCapability {
+                title: "nul\0".to_owned(),
+                ..capability("Demo::Http", json!({}))
+            },
             capability("Demo::Http", json!({"host": NODE, "port": 80, "run": run})),
             capability(
                 "Sql",

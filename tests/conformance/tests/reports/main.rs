@@ -284,13 +284,18 @@ async fn facts_and_catalog_are_the_newest(server: &ForwardingServer) {
     let resources = server
         .query(
             "resources[type, title, parameters] { order by type, title }",
-            6,
+            8,
         )
         .await;
     let text = json!(resources).to_string();
     assert!(!text.contains("secret"), "{text}");
     let edges = "edges[relationship, source_title, target_title] { order by relationship }";
-    let edges = server.query(edges, 3).await;
+    let edges = server.query(edges, 4).await;
     let names: Vec<&Value> = edges.iter().map(|edge| &edge["relationship"]).collect();
-    assert_eq!(names, ["contains", "contains", "notifies"], "{edges:?}");
+    let expected = ["contains", "contains", "contains", "notifies"];
+    assert_eq!(names, expected, "{edges:?}");
+    let titles = "resources[title] { title ~ 'nul' order by type }";
+    let titles = server.query(titles, 2).await;
+    let with_mark = json!({"title": "nul\u{fffd}"});
+    assert_eq!(titles, [with_mark.clone(), with_mark]);
 }

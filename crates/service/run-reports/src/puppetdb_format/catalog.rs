@@ -6,8 +6,9 @@ use pcp::Certname;
 use serde_json::{Map, Value, json};
 
 use super::edges::CatalogEdges;
-use super::values::to_plain_map;
+use super::values::{to_plain_map, to_plain_value, without_nul};
 use super::{PayloadProducer, to_wire_time};
+use crate::read::to_uuid;
 
 /// A catalog to forward.
 #[derive(Clone, Debug)]
@@ -58,7 +59,8 @@ const UNORDERED: [&str; 8] = [
 
 /// The catalog without sensitive parameters.
 pub(crate) fn catalog_payload(catalog: ForwardedCatalog, producer: PayloadProducer<'_>) -> Value {
-    let mut document = catalog.document;
+    // titles and the edges between them alike
+    let mut document = to_plain_value(catalog.document);
     let resources = document.get_mut("resources").map(Value::take);
     let mut resources: Vec<Value> = match resources {
         Some(Value::Array(resources)) => resources.into_iter().filter_map(resource).collect(),
@@ -83,14 +85,16 @@ pub(crate) fn catalog_payload(catalog: ForwardedCatalog, producer: PayloadProduc
         Some(version @ Value::Number(_)) => version.to_string(),
         _ => String::new(),
     };
+    // what a node says about its run
+    let transaction_uuid = catalog.transaction_uuid.as_deref().and_then(to_uuid);
     json!({
         "certname": catalog.certname.as_str(),
         "version": version,
         "environment": environment,
-        "transaction_uuid": catalog.transaction_uuid,
-        "catalog_uuid": text("catalog_uuid").or(catalog.transaction_uuid.as_deref()),
+        "transaction_uuid": transaction_uuid,
+        "catalog_uuid": text("catalog_uuid").or(transaction_uuid.as_deref()),
         "code_id": text("code_id"),
-        "job_id": catalog.job_id,
+        "job_id": catalog.job_id.map(without_nul),
         "producer_timestamp": to_wire_time(producer.at),
         "producer": producer.certname,
         "edges": edges.into_edges(),
@@ -106,6 +110,7 @@ fn add_capability(resources: &mut Vec<Value>, capability: ForwardedCapability, e
         title,
         attributes,
     } = capability;
+    let title = without_nul(title);
     resources.retain(|it| it["type"] != *type_name || it["title"] != *title);
     let mut parameters = to_plain_map(attributes);
     parameters.retain(|_, value| !value.is_null());
@@ -120,8 +125,8 @@ fn add_capability(resources: &mut Vec<Value>, capability: ForwardedCapability, e
     }));
 }
 
-/// A resource with the keys that Puppet sends; `None` without type or title. PuppetDB takes the key `aliases` too, but then
-/// cannot store another catalog in which the resource has changed.
+/// A resource of plain values with the keys that Puppet sends; `None` without type or title. PuppetDB takes the key
+/// `aliases` too, but then cannot store another catalog in which the resource has changed.
 fn resource(resource: Value) -> Option<Value> {
     let Value::Object(mut resource) = resource else {
         return None;
@@ -141,7 +146,6 @@ fn resource(resource: Value) -> Option<Value> {
     for name in sensitive.into_iter().flatten().filter_map(Value::as_str) {
         parameters.shift_remove(name);
     }
-    let mut parameters = to_plain_map(parameters);
     parameters.retain(|_, value| !value.is_null());
     for key in UNORDERED {
         if let Some(Value::Array(values)) = parameters.get_mut(key) {
@@ -167,12 +171,14 @@ mod tests {
 
     use super::*;
 
+    const RUN: &str = "00000000-0000-4000-8000-000000000001";
+
     fn payload(document: Value) -> Value {
         let catalog = ForwardedCatalog {
             certname: "web".parse().unwrap(),
             document,
             capabilities: Vec::new(),
-            transaction_uuid: Some("t".to_owned()),
+            transaction_uuid: Some(RUN.to_owned()),
             job_id: None,
         };
         let producer = PayloadProducer {
@@ -258,6 +264,57 @@ mod tests {
     }
 
     #[test]
+    fn a_catalog_has_only_texts_that_puppetdb_takes() {
+        let attributes = json!({"a\0": "b\0"});
+        let capability = ForwardedCapability {
+            type_name: "Sql".to_owned(),
+            title: "app\0".to_owned(),
+            attributes: attributes.as_object().unwrap().clone(),
+        };
+        let catalog = ForwardedCatalog {
+            certname: "web".parse().unwrap(),
+            document: json!({
+                "version": "1\0", "code_id": "c\0", "environment": "test\0",
+                "resources": [
+                    {"type": "Class", "title": "main"},
+                    {"type": "Sql", "title": "app\0"},
+                    {"type": "Notify", "title": "a\0", "tags": ["t\0"], "file": "/f\0",
+                     "parameters": {"before": "Notify[b\0]", "message": "m\0"}},
+                    {"type": "Notify", "title": "b\0"},
+                ],
+                "edges": [{"source": "Class[main]", "target": "Notify[a\0]"},
+                          {"source": "Class[main]", "target": "Notify[b\0]"}],
+            }),
+            capabilities: vec![capability],
+            transaction_uuid: Some("no uuid\0".to_owned()),
+            job_id: Some("7\0".to_owned()),
+        };
+        let producer = PayloadProducer {
+            certname: "puppet",
+            at: Timestamp::UNIX_EPOCH,
+        };
+        let payload = catalog_payload(catalog, producer);
+        // PuppetDB takes UUIDs only
+        assert_eq!(payload["transaction_uuid"], Value::Null);
+        assert!(!payload.to_string().contains("\\u0000"), "{payload}");
+        let resources = payload["resources"].as_array().unwrap();
+        let titles: Vec<&Value> = resources.iter().map(|it| &it["title"]).collect();
+        assert_eq!(titles, ["main", "a\u{fffd}", "b\u{fffd}", "app\u{fffd}"]);
+        let edges = payload["edges"].as_array().unwrap();
+        let edges: Vec<_> = edges
+            .iter()
+            .map(|it| (&it["source"]["title"], &it["target"]["title"]))
+            .collect();
+        let title = |index: usize| &resources[index]["title"];
+        let expected = [
+            (title(0), title(1)),
+            (title(0), title(2)),
+            (title(1), title(2)),
+        ];
+        assert_eq!(edges, expected);
+    }
+
+    #[test]
     fn a_document_that_is_none_is_an_empty_catalog() {
         for document in [
             json!(null),
@@ -266,7 +323,7 @@ mod tests {
         ] {
             let payload = payload(document);
             assert_eq!(payload["resources"], json!([]));
-            assert_eq!(payload["catalog_uuid"], "t");
+            assert_eq!(payload["catalog_uuid"], RUN);
         }
     }
 }

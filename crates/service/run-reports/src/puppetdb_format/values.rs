@@ -9,7 +9,7 @@ const VALUE_KEY: &str = "__pvalue";
 /// Text in place of a sensitive value.
 const REDACTED: &str = "Sensitive [value redacted]";
 
-/// A value of a catalog or fact without rich data and NUL. Rich data becomes text, and a sensitive
+/// A catalog, a value of it or a fact, without rich data and NUL. Rich data becomes text, and a sensitive
 /// value is redacted.
 pub(super) fn to_plain_value(value: Value) -> Value {
     match value {
@@ -39,7 +39,8 @@ fn rich_text(kind: &str, map: &Map<String, Value>) -> String {
     }
 }
 
-fn without_nul(text: String) -> String {
+/// A text with U+FFFD instead of NUL, which PuppetDB refuses.
+pub(super) fn without_nul(text: String) -> String {
     match text.contains('\0') {
         true => text.replace('\0', "\u{fffd}"),
         false => text,

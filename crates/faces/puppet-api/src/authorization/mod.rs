@@ -7,7 +7,7 @@
 //! Invariants:
 //! - A file with an unknown key, or with a rule that has no meaning here, does not load.
 //! - A client is its certificate's common name, and no alternative name.
-//! - A path that is escaped has no more rights than the same path unescaped.
+//! - A path that is escaped, or has superfluous slashes, has no more rights than the same path in its plain form.
 
 mod parse;
 mod rule;
@@ -57,13 +57,13 @@ impl AuthorizationRules {
     }
 
     fn decide(&self, request: &RuleRequest<'_>) -> Decision<'_> {
-        let unescaped = percent_decode_str(request.path).decode_utf8_lossy();
+        let plain = plain_path(request.path);
         let of_path = |path: &str| {
             let request = RuleRequest { path, ..*request };
             self.decide_path(&request)
         };
         match of_path(request.path) {
-            Decision::Allowed if unescaped != request.path => of_path(&unescaped),
+            Decision::Allowed if plain != request.path => of_path(&plain),
             decision => decision,
         }
     }
@@ -79,6 +79,18 @@ impl AuthorizationRules {
         }
         Decision::Refused(None)
     }
+}
+
+/// A path without escapes, and with one slash in place of several.
+fn plain_path(path: &str) -> String {
+    let unescaped = percent_decode_str(path).decode_utf8_lossy();
+    let mut plain = String::with_capacity(unescaped.len());
+    for character in unescaped.chars() {
+        if character != '/' || !plain.ends_with('/') {
+            plain.push(character);
+        }
+    }
+    plain
 }
 
 /// Refuses requests that the rules do not allow.

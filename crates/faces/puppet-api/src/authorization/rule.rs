@@ -85,12 +85,24 @@ impl AuthorizationRule {
         let Some(client) = client else {
             return false;
         };
-        let matches = |entry: &RuleSubject| entry.matches(client, captures);
-        !self.deny.iter().any(matches) && self.allow.iter().any(matches)
+        let is_denied = |entry: &RuleSubject| entry.may_match(client, captures);
+        let is_allowed = |entry: &RuleSubject| entry.matches(client, captures);
+        !self.deny.iter().any(is_denied) && self.allow.iter().any(is_allowed)
     }
 }
 
 impl RuleSubject {
+    /// The same with names in any spelling, as puppetserver compares them.
+    fn may_match(&self, client: &VerifiedPeer, captures: &[String]) -> bool {
+        match self {
+            Self::Name(pattern) => pattern.may_match(&client.certname),
+            Self::Captured(text) => {
+                substitute(text, captures).eq_ignore_ascii_case(&client.certname)
+            }
+            Self::Anyone | Self::Extensions(_) => self.matches(client, captures),
+        }
+    }
+
     fn matches(&self, client: &VerifiedPeer, captures: &[String]) -> bool {
         match self {
             Self::Anyone => true,

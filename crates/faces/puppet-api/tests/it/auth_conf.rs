@@ -28,7 +28,7 @@ authorization: {
         {
             match-request: { path: "/puppet/v3/file_content/modules/secret", type: path }
             allow: ["*.db.test", { certname: "backup" }]
-            deny: "old.db.test"
+            deny: "Old.DB.test"
             sort-order: 400
             name: "secret files"
         },
@@ -132,6 +132,9 @@ async fn an_escaped_path_has_no_more_rights() {
         "/puppet/v3/file_content/modules/%73%65%63%72%65%74/key",
         "/puppet/v3/file_content/modules%2Fsecret/key",
         "/puppet/v3/file_content/m%6fdules/secret/key",
+        "/puppet/v3/file_content/modules//secret/key",
+        "/puppet/v3//file_content/modules/secret/key",
+        "/puppet/v3/file_content/modules/%2fsecret/key",
         "/puppet/v3/node/web2%00",
         "/puppet/v3/node/*",
         "/puppet/v3/%6eode/web2",

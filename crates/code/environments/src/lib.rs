@@ -37,7 +37,7 @@ pub use file_metadata::{
     FileMetadata, FileTreeOptions, FileTreeRequest, LinkHandling, ServedFileKind,
 };
 pub use job_catalogs::{JobCatalogRun, JobCatalogs, WaitingComponents};
-pub use mount::{FileMount, UnknownMount};
+pub use mount::{FileMount, UnknownMount, mount_path};
 pub use plan::{
     EnvironmentPlanSource, PlanLanguage, PlanMetadata, PlanName, PlanNameError, PlanParameter,
     PlanProblem, PlanSummary, YamlAction, YamlParameter, YamlPlan, YamlStep, embedded_code,

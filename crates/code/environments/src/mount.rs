@@ -1,5 +1,6 @@
 //! [`FileMount`]: the parts of modules that are served to nodes, and their URIs.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
@@ -92,6 +93,19 @@ impl FileMount {
     }
 }
 
+/// A path below a mount without the superfluous slashes that Puppet ignores: those at its begin and end, and all but
+/// one between names.
+pub fn mount_path(path: &str) -> Cow<'_, str> {
+    let path = path.trim_matches('/');
+    match path.contains("//") {
+        false => Cow::Borrowed(path),
+        true => {
+            let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+            Cow::Owned(names.join("/"))
+        }
+    }
+}
+
 impl FromStr for FileMount {
     type Err = UnknownMount;
 
@@ -110,6 +124,19 @@ impl fmt::Display for FileMount {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn superfluous_slashes_are_no_part_of_a_path() {
+        for (path, expected) in [
+            ("", ""),
+            ("/", ""),
+            ("a/b", "a/b"),
+            ("//a///b//", "a/b"),
+            ("a/../b", "a/../b"),
+        ] {
+            assert_eq!(mount_path(path), expected);
+        }
+    }
 
     #[test]
     fn uris_are_those_that_agents_ask_for() {

@@ -1,4 +1,4 @@
-//! `GET /puppet/v3/file_metadata/{mount}/{*path}` and `…/file_metadatas/{mount}[/{*path}]`: properties
+//! `GET /puppet/v3/file_metadata/{mount}[/{*path}]` and `…/file_metadatas/{mount}[/{*path}]`: properties
 //! of files of modules, for pluginsync and for resources whose files are not described in the catalog.
 //!
 //! Only holders of a verified client certificate may read.
@@ -47,6 +47,8 @@ struct MetadataServer {
 pub(crate) fn router(code: NodeCode, mounts: FileMounts, turns: NodeShares) -> Router {
     Router::new()
         .route("/puppet/v3/file_metadata/{mount}/{*path}", get(single))
+        .route("/puppet/v3/file_metadata/{mount}/", get(mount_root))
+        .route("/puppet/v3/file_metadata/{mount}", get(mount_root))
         .route("/puppet/v3/file_metadatas/{mount}/{*path}", get(tree))
         .route("/puppet/v3/file_metadatas/{mount}/", get(whole_mount))
         .route("/puppet/v3/file_metadatas/{mount}", get(whole_mount))
@@ -72,6 +74,16 @@ async fn single(
     let found = found.into_iter().next();
     let found = found.ok_or_else(|| PuppetApiFailure::not_found("there is no such file"))?;
     respond(&found, share)
+}
+
+/// The directory of a mount, for resources whose source is all of it.
+async fn mount_root(
+    server: State<MetadataServer>,
+    Path(mount): Path<String>,
+    caller: PuppetApiCaller,
+    params: QueryParams,
+) -> Result<Response, PuppetApiFailure> {
+    single(server, Path((mount, String::new())), caller, params).await
 }
 
 async fn whole_mount(

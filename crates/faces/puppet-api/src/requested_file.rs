@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use environments::{
     CodeError, CodeFile, CodeVersion, EnvironmentName, FileMetadata, FileMount, FileTreeOptions,
-    FileTreeRequest, MountedDirectory,
+    FileTreeRequest, MountedDirectory, mount_path,
 };
 
 use crate::failure::PuppetApiFailure;
@@ -49,11 +49,10 @@ impl RequestedFile {
         path: &str,
         (mounts, certname): (&FileMounts, &str),
     ) -> Result<Self, PuppetApiFailure> {
-        let path = path.trim_end_matches('/');
         if let Some(directory) = mounts.directory(mount, certname) {
             return Ok(Self {
                 mount: RequestedMount::Directory(directory),
-                path: path.to_owned(),
+                path: mount_path(path).into_owned(),
             });
         }
         let mount: FileMount = mount.parse().map_err(|error: environments::UnknownMount| {
@@ -65,7 +64,7 @@ impl RequestedFile {
                     mount,
                     module: None,
                 },
-                path: path.to_owned(),
+                path: mount_path(path).into_owned(),
             });
         }
         let (module, path) = path.split_once('/').unwrap_or((path, ""));
@@ -79,7 +78,7 @@ impl RequestedFile {
                 mount,
                 module: Some(module.to_owned()),
             },
-            path: path.to_owned(),
+            path: mount_path(path).into_owned(),
         })
     }
 

@@ -6,13 +6,14 @@
 //!
 //! Invariant: all files are those of the version from which the catalog was compiled.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
 use compiler::{CatalogDocument, FileResource, StaticFiles};
 use environments::{
     CodeVersion, FileMetadata, FileMount, FileTreeOptions, FileTreeRequest, LinkHandling,
-    ServedFileKind, Sha256,
+    ServedFileKind, Sha256, mount_path,
 };
 use pcore::Value;
 use serde::{Deserialize, Serialize};
@@ -50,9 +51,10 @@ pub enum StaticFileError {
 
 /// A source of a resource in a module.
 struct ModuleSource<'s> {
+    /// As agents name it, without a slash at its end.
     uri: &'s str,
     module: &'s str,
-    path: &'s str,
+    path: Cow<'s, str>,
 }
 
 struct FileInliner<'v> {
@@ -156,7 +158,7 @@ impl FileInliner<'_> {
             mount: FileMount::Modules,
             module: Some(source.module),
             tree: FileTreeOptions {
-                path: source.path,
+                path: &source.path,
                 links,
                 depth_max,
                 files_max: STATIC_FILES_MAX,
@@ -190,7 +192,7 @@ impl FileInliner<'_> {
     ) -> Result<MetadataDocument, StaticFileError> {
         let own_type = attribute_text(resource, "checksum").and_then(|name| name.parse().ok());
         let checksum_type = own_type.unwrap_or(self.checksum_type);
-        let path = join(source.path, &file.relative_path);
+        let path = join(&source.path, &file.relative_path);
         let open = || {
             let opened = self
                 .version
@@ -248,9 +250,9 @@ fn module_source(uri: &str) -> Option<ModuleSource<'_>> {
     }
     let (module, path) = below.split_once('/').unwrap_or((below, ""));
     Some(ModuleSource {
-        uri,
+        uri: uri.trim_end_matches('/'),
         module,
-        path: path.trim_end_matches('/'),
+        path: mount_path(path),
     })
 }
 

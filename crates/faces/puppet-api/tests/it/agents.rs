@@ -197,7 +197,8 @@ async fn metadata_describes_files_of_modules_and_nothing_else() {
         ("modules/demo/none", StatusCode::NOT_FOUND),
         ("modules/none/x", StatusCode::NOT_FOUND),
         ("modules/demo/..%2F..%2Fsecret", StatusCode::BAD_REQUEST),
-        ("modules/demo/%2Fetc%2Fpasswd", StatusCode::BAD_REQUEST),
+        // as in Puppet, that is etc/passwd of the module
+        ("modules/demo/%2Fetc%2Fpasswd", StatusCode::NOT_FOUND),
         ("modules/demo/a%00b", StatusCode::BAD_REQUEST),
         ("modules/..%2Fdemo/x", StatusCode::NOT_FOUND),
         ("nowhere/x", StatusCode::NOT_FOUND),

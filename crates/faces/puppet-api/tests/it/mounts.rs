@@ -53,6 +53,10 @@ async fn a_mount_is_served_as_puppetserver_serves_it() {
         site.node("web2").get(&content("own/key")).await.1,
         "key of web2"
     );
+    for path in ["shared//motd", "shared//sub//x", "modules/demo//motd"] {
+        let (status, body) = node.get(&content(path)).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {body}");
+    }
     let web3 = site.node("web3").get(&content("own/key")).await;
     assert_eq!(web3.0, StatusCode::NOT_FOUND);
 
@@ -66,6 +70,12 @@ async fn a_mount_is_served_as_puppetserver_serves_it() {
             &"{sha256}5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03".into()
         )
     );
+    for root in ["shared", "shared/", "own", "plugins"] {
+        let url = format!("/puppet/v3/file_metadata/{root}?{QUERY}");
+        let (_, body) = node.get(&url).await;
+        let found: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(found["type"], "directory", "{root}: {body}");
+    }
     let url = format!("/puppet/v3/file_metadatas/shared?recurse=true&{QUERY}");
     let (_, body) = node.get(&url).await;
     let found: Vec<Value> = serde_json::from_str(&body).expect(&body);

@@ -18,6 +18,11 @@ file { '/tree':
   ignore  => '*.swp',
 }
 file { '/md5': source => 'puppet:///modules/m/a', checksum => md5 }
+file { '/slashes': source => 'puppet:///modules/m//a' }
+file { '/slash':
+  source  => 'puppet:///modules/m/tree/',
+  recurse => true,
+}
 file { '/gone': ensure => absent, source => 'puppet:///modules/m/none' }
 file { '/other': source => 'puppet://elsewhere/modules/m/a' }
 file { '/content': content => 'x' }
@@ -57,6 +62,12 @@ async fn files_of_modules_are_described_with_their_contents_by_hash() {
         document["metadata"]["/first"]["source"],
         "puppet:///modules/m/a"
     );
+    let slashes = &document["metadata"]["/slashes"];
+    assert_eq!(slashes["source"], "puppet:///modules/m//a");
+    assert_eq!(slashes["content_uri"], a["content_uri"]);
+    // agents leave out the last slash of a source
+    let slash = &document["recursive_metadata"]["/slash"]["puppet:///modules/m/tree"];
+    assert!(slash.is_array(), "{document}");
     let md5 = &document["metadata"]["/md5"]["checksum"];
     assert_eq!(md5["value"], "{md5}b1946ac92492d2347c6235b4d2611184");
     for title in ["/gone", "/other", "/content"] {

@@ -14,7 +14,7 @@ use agent_catalogs::BY_HASH;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
-use environments::{CodeFile, CodeReader, EnvironmentName, FileMount, Sha256};
+use environments::{CodeError, CodeFile, CodeReader, EnvironmentName, FileMount, Sha256};
 
 use super::catalog::catalog_failure;
 use super::server_state::{AgentServer, AgentServerState, identify};
@@ -87,6 +87,8 @@ async fn content(
 
 /// A file of a module in a version.
 struct VersionFile {
+    /// Directory of modules in the environment: `modules`.
+    directory: String,
     mount: FileMount,
     module: String,
     path: String,
@@ -101,12 +103,14 @@ impl VersionFile {
         };
         let mut parts = path.splitn(4, '/');
         let mut next = || parts.next().filter(|part| !part.is_empty());
-        let (_, Some(module), Some(directory), Some(path)) = (next(), next(), next(), next())
+        let (Some(directory), Some(module), Some(part), Some(path)) =
+            (next(), next(), next(), next())
         else {
             return Err(refused());
         };
         Ok(Self {
-            mount: match directory {
+            directory: directory.to_owned(),
+            mount: match part {
                 "files" => FileMount::Modules,
                 "tasks" => FileMount::Tasks,
                 "scripts" => FileMount::Scripts,
@@ -126,6 +130,12 @@ impl VersionFile {
     ) -> Result<CodeFile, PuppetApiFailure> {
         let opening = tokio::task::spawn_blocking(move || {
             let version = code.version_of(&environment, Some(&code_id))?;
+            // a module of another directory has no such path, which rules of an auth.conf may name
+            let expected = version.directory().join(&self.directory).join(&self.module);
+            let found = version.module(&self.module)?;
+            if found.is_none_or(|module| module.directory != expected) {
+                return Err(CodeError::UnknownFile { mount: self.mount });
+            }
             let module = self.mount.has_modules().then_some(self.module.as_str());
             version.file(self.mount, module, &self.path)
         });

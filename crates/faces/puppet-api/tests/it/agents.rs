@@ -250,6 +250,7 @@ async fn contents_by_hash_are_for_nodes_whose_catalogs_name_them() {
         ),
         ("by-hash/sha256/zz", StatusCode::BAD_REQUEST),
         ("modules/m/files/none", StatusCode::NOT_FOUND),
+        ("elsewhere/m/files/a", StatusCode::NOT_FOUND),
     ] {
         assert_eq!(web2.get(&at(path)).await.0, expected, "{path}");
     }

@@ -182,27 +182,33 @@ async fn respond(
 
 /// True if the client accepts responses in the format of gzip.
 fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(header::ACCEPT_ENCODING).iter();
-    let accepted = accepted.filter_map(|value| value.to_str().ok());
-    let mut codings = accepted.flat_map(|value| value.split(','));
-    codings.any(|coding| {
-        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-        let weight = weight.trim().strip_prefix("q=").unwrap_or("1");
-        name.trim().eq_ignore_ascii_case("gzip") && weight.parse().unwrap_or(0.0) > 0.0
-    })
+    accepted(headers, header::ACCEPT_ENCODING)
+        .iter()
+        .any(|coding| coding == "gzip")
+}
+
+/// The names in a header such as `Accept`, in lower case, without those that the client refuses by the weight 0.
+fn accepted(headers: &HeaderMap, name: HeaderName) -> Vec<String> {
+    let values = headers.get_all(name).into_iter();
+    let values = values.filter_map(|value| value.to_str().ok());
+    let is_wanted = |parameter: &str| match parameter.trim().split_once('=') {
+        Some(("q" | "Q", weight)) => weight.parse().unwrap_or(0.0) > 0.0,
+        _ => true,
+    };
+    let named = values.flat_map(|value| value.split(',')).filter_map(|one| {
+        let mut parts = one.split(';');
+        let name = parts.next()?.trim().to_ascii_lowercase();
+        (!name.is_empty() && parts.all(is_wanted)).then_some(name)
+    });
+    named.collect()
 }
 
 /// The form of values, and the media type of the response.
 fn negotiate(headers: &HeaderMap) -> Result<(DocumentForm, &'static str), PuppetApiFailure> {
-    let accepted = headers.get_all(header::ACCEPT).iter();
-    let accepted = accepted.filter_map(|value| value.to_str().ok());
-    let accepted: Vec<&str> = accepted
-        .flat_map(|value| value.split(','))
-        .filter_map(|one| one.split(';').next())
-        .map(str::trim)
-        .collect();
-    let accepts = |wanted: &str| accepted.contains(&wanted);
-    if accepted.is_empty() || accepts(RICH_JSON) || accepts("*/*") {
+    let accepted = accepted(headers, header::ACCEPT);
+    let accepts = |wanted: &str| accepted.iter().any(|it| it == wanted);
+    let takes_all = !headers.contains_key(header::ACCEPT) || accepts("*/*");
+    if takes_all || accepts(RICH_JSON) || accepts("application/*") {
         return Ok((DocumentForm::Rich, RICH_JSON));
     }
     match (accepts(JSON), accepts(PSON)) {
@@ -236,5 +242,60 @@ fn engine_failure(error: CatalogError) -> PuppetApiFailure {
         | CatalogError::Stopping => PuppetApiFailure::busy(message),
         CatalogError::Code(error) => crate::files::code_failure(error),
         _ => PuppetApiFailure::server_error(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn the_media_type_is_one_that_the_client_accepts() {
+        for (accept, expected) in [
+            (
+                "application/vnd.puppet.rich+json, application/json, text/pson",
+                Some(RICH_JSON),
+            ),
+            ("application/json, text/pson", Some(JSON)),
+            ("application/json;q=0.1, text/pson", Some(JSON)),
+            ("application/json;q=0, text/pson", Some(PSON)),
+            (
+                "application/vnd.puppet.rich+json; q=0.0, text/pson",
+                Some(PSON),
+            ),
+            ("Text/PSON;charset=utf-8", Some(PSON)),
+            ("*/*", Some(RICH_JSON)),
+            ("application/*", Some(RICH_JSON)),
+            (
+                "application/vnd.puppet.rich+msgpack, application/json",
+                Some(JSON),
+            ),
+            ("application/x-msgpack", None),
+            ("application/json;q=0", None),
+            ("*/*;q=0", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+            let found = negotiate(&headers).ok().map(|(_, media_type)| media_type);
+            assert_eq!(found, expected, "{accept}");
+        }
+        assert_eq!(negotiate(&HeaderMap::new()).unwrap().1, RICH_JSON);
+    }
+
+    #[test]
+    fn compression_is_what_the_client_accepts() {
+        for (accept, expected) in [
+            ("gzip;q=1.0,deflate;q=0.6,identity;q=0.3", true),
+            ("br, GZIP", true),
+            ("gzip;q=0", false),
+            ("gzip;q=x", false),
+            ("deflate", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(accept));
+            assert_eq!(accepts_gzip(&headers), expected, "{accept}");
+        }
     }
 }

@@ -5,13 +5,15 @@
 use agent_catalogs::CatalogState;
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::{FromRequest as _, Path, Request, State};
+use axum::http::StatusCode;
 use environments::{EnvironmentName, EnvironmentNameError};
 use error_causes::chain;
 use pxp::{CatalogCheck, CatalogCheckAnswer};
 
 use super::catalog::catalog_failure;
 use super::server_state::{AgentServerState, identify};
+use crate::defaults::{BODY_TIME, MAX_BODY_BYTES};
 use crate::failure::PuppetApiFailure;
 use crate::peer::PuppetApiCaller;
 
@@ -19,9 +21,10 @@ pub(super) async fn post(
     State(server): State<AgentServerState>,
     Path(certname): Path<String>,
     caller: PuppetApiCaller,
-    body: Bytes,
+    request: Request,
 ) -> Result<Json<CatalogCheckAnswer>, PuppetApiFailure> {
     let agent = identify(&caller, &certname)?;
+    let body = read_body(request).await?;
     let question: CatalogCheck = decode_errors::json::object_from_slice(&body)
         .map_err(|error| PuppetApiFailure::bad_request(error.to_string()))?;
     let environment = question.environment.parse();
@@ -49,4 +52,19 @@ pub(super) async fn post(
             reason: Some(reason),
         },
     }))
+}
+
+/// The body, which must arrive within [`BODY_TIME`].
+async fn read_body(request: Request) -> Result<Bytes, PuppetApiFailure> {
+    let reading = Bytes::from_request(request, &());
+    match tokio::time::timeout(BODY_TIME, reading).await {
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(refused)) if refused.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            Err(PuppetApiFailure::payload_too_large(format!(
+                "the body has more than {MAX_BODY_BYTES} bytes"
+            )))
+        }
+        Ok(Err(_)) => Err(PuppetApiFailure::bad_request("the body broke off")),
+        Err(_) => Err(PuppetApiFailure::slow(BODY_TIME)),
+    }
 }

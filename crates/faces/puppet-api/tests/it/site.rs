@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use agent_catalogs::{AgentCatalogSettings, AgentCatalogSources, AgentCatalogs};
 use audit::{Audit, AuditConfig};
+use axum::Router;
 use catalogs::{
     CapabilitySources, CatalogSettings, Catalogs, CompilerChoices, EmbeddedCapabilities,
 };
@@ -87,9 +88,10 @@ pub(crate) struct Site {
     pub(crate) inventory: Inventory,
     pub(crate) run_reports: RunReports,
     pub(crate) pinned: JobCatalogs,
-    pub(crate) bucket: FileBucket,
     pub(crate) catalogs: Catalogs,
     pub(crate) classifier: Classifier,
+    /// The routes, for requests without a connection.
+    pub(crate) router: Router,
     stop: CancellationToken,
 }
 
@@ -239,7 +241,7 @@ impl Site {
             mounts,
             ca: options.has_ca.then_some(service),
             agents,
-            bucket: bucket.clone(),
+            bucket,
             rules,
             front,
         };
@@ -248,7 +250,7 @@ impl Site {
         tokio::spawn(https::serve(
             listener,
             tls.clone(),
-            router,
+            router.clone(),
             https::Config::default(),
             stop.clone(),
         ));
@@ -263,9 +265,9 @@ impl Site {
             inventory,
             run_reports,
             pinned,
-            bucket,
             catalogs,
             classifier,
+            router,
             stop,
         }
     }

@@ -1,6 +1,8 @@
 //! The facts of a node as agents write them: [`FactsDocument`].
 //!
-//! Invariants: the facts are of the node that sends them; data of its certificate are not among them.
+//! Invariants: the facts are of the node that sends them; data of its certificate are not among them. Their time is
+//! that of this server, as in PuppetDB: a node whose clock was set back would otherwise send older facts than the
+//! known ones, which change nothing.
 
 use agent_catalogs::AgentFacts;
 use jiff::Timestamp;
@@ -15,7 +17,6 @@ struct FactsDocument {
     name: Option<String>,
     #[serde(default)]
     values: Map<String, Value>,
-    timestamp: Option<String>,
 }
 
 /// Reads the facts that the node `certname` sent as JSON.
@@ -31,9 +32,8 @@ pub(crate) fn read_facts(certname: &str, json: &str) -> Result<AgentFacts, Puppe
     }
     // the order of facts is that of `$facts` in manifests
     document.values.shift_remove("trusted");
-    let timestamp = document.timestamp.and_then(|text| text.parse().ok());
     Ok(AgentFacts {
         values: document.values,
-        timestamp: timestamp.unwrap_or_else(Timestamp::now),
+        timestamp: Timestamp::now(),
     })
 }

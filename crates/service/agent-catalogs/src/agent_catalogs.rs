@@ -124,7 +124,7 @@ pub struct AgentCatalogRequest {
 #[derive(Debug, Clone)]
 pub struct AgentFacts {
     pub values: Map<String, Json>,
-    /// Time at which they were collected.
+    /// Time at which this server received them.
     pub timestamp: Timestamp,
 }
 

@@ -37,6 +37,24 @@ async fn a_node_sends_its_facts() {
 }
 
 #[tokio::test]
+async fn the_last_facts_count_whatever_the_clock_of_the_node_says() {
+    let site = Site::start().await;
+    let node = site.node("web1");
+    let certname = "web1".parse().unwrap();
+    let now = jiff::Timestamp::now();
+    let hour = std::time::Duration::from_secs(3_600);
+    let times = [now, now + hour, now - hour, now - 30 * 24 * hour];
+    for (index, time) in times.into_iter().enumerate() {
+        let document =
+            json!({"name": "web1", "values": {"run": index}, "timestamp": time.to_string()});
+        let (status, body) = put(&node, "web1", &document).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        let known = site.inventory.facts(&certname).await.unwrap().unwrap();
+        assert_eq!(json!(*known.facts), json!({"run": index}), "{time}");
+    }
+}
+
+#[tokio::test]
 async fn facts_of_others_and_those_that_are_none_are_refused() {
     let site = Site::start().await;
     let node = site.node("web1");

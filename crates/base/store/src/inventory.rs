@@ -62,7 +62,7 @@ const FACTS: &str = concat!(
     ") VALUES ($1, $2, $3, $4, $5) ON CONFLICT (certname) DO UPDATE SET facts = excluded.facts, \
      trusted = excluded.trusted, environment = excluded.environment, \
      facts_ms = excluded.facts_ms WHERE inventory_nodes.facts_ms IS NULL \
-     OR inventory_nodes.facts_ms <= excluded.facts_ms"
+     OR inventory_nodes.facts_ms <= excluded.facts_ms OR inventory_nodes.facts_ms > $6"
 );
 
 const REPORT: &str = concat!(
@@ -117,13 +117,16 @@ impl Store {
         }
     }
 
-    /// Writes the facts of a node. `false`: the store has newer facts, and nothing was written.
+    /// Writes the facts of a node. `false`: the store has newer facts, and nothing was written. Facts of a time after
+    /// `now_ms` count as older: they were written while the clock of the server was ahead.
     pub async fn put_inventory_facts(
         &self,
         certname: &str,
         facts: &InventoryFacts,
+        now_ms: i64,
     ) -> Result<bool, StoreError> {
-        Ok(self.execute(FACTS, values![certname, facts]).await? > 0)
+        let written = self.execute(FACTS, values![certname, facts, now_ms]);
+        Ok(written.await? > 0)
     }
 
     /// Writes a report, and deletes the node's oldest reports beyond `keep`. `job_id` is recorded

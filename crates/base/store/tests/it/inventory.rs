@@ -38,7 +38,7 @@ async fn late_facts_do_not_replace_newer_ones(bench: Bench) {
     assert_eq!((seen.len(), seen[0].facts.as_ref()), (1, None));
     let put = async |text, at_ms| {
         let facts = facts(text, at_ms);
-        store.put_inventory_facts("a", &facts).await.unwrap()
+        store.put_inventory_facts("a", &facts, 10).await.unwrap()
     };
     assert!(put("{\"x\":1}", 5).await);
     assert!(!put("{\"x\":0}", 4).await);
@@ -49,6 +49,11 @@ async fn late_facts_do_not_replace_newer_ones(bench: Bench) {
         .unwrap();
     let kept = store.inventory_nodes("", 10).await.unwrap();
     assert_eq!(kept[0].facts, Some(facts("{\"x\":2}", 5)));
+    // of a time at which the clock of the server was ahead
+    assert!(put("{\"x\":3}", 11).await);
+    assert!(put("{\"x\":4}", 6).await);
+    let kept = store.inventory_nodes("", 10).await.unwrap();
+    assert_eq!(kept[0].facts, Some(facts("{\"x\":4}", 6)));
 }
 
 async fn a_node_keeps_its_newest_reports(bench: Bench) {
@@ -73,7 +78,7 @@ async fn nodes_are_read_in_pages_and_forgotten_with_their_reports(bench: Bench) 
     let store = &bench.store;
     for name in ["c", "a", "b"] {
         let facts = facts("{}", 1);
-        store.put_inventory_facts(name, &facts).await.unwrap();
+        store.put_inventory_facts(name, &facts, 1).await.unwrap();
         let row = report(name, "u", 1);
         store.put_inventory_report(&row, None, 2).await.unwrap();
     }

@@ -156,7 +156,8 @@ impl EmbeddedInventory {
         }
     }
 
-    /// Records the facts of a node. Facts older than the known ones change nothing.
+    /// Records the facts of a node. Facts older than the known ones change nothing, unless those are of a time that is
+    /// still to come, because the server's clock was ahead.
     pub(crate) async fn record_facts(
         &self,
         certname: &Certname,
@@ -171,12 +172,17 @@ impl EmbeddedInventory {
         let bytes = row.facts.len() + row.trusted.len();
         check_size(bytes, MAX_FACTS_BYTES)?;
         self.check_capacity(certname)?;
-        let put = self.store.put_inventory_facts(certname.as_str(), &row);
+        let now = Timestamp::now();
+        let now_ms = now.as_millisecond();
+        let put = self
+            .store
+            .put_inventory_facts(certname.as_str(), &row, now_ms);
         if put.await? {
             let record = Arc::new(self.node_table.to_compact(&record));
             self.node_table.update_node(certname, MAX_NODES, |node| {
                 let newer = node.record.as_ref();
-                if newer.is_none_or(|known| known.timestamp <= record.timestamp) {
+                let gives_way = |known: Timestamp| known <= record.timestamp || known > now;
+                if newer.is_none_or(|known| gives_way(known.timestamp)) {
                     node.record = Some(record);
                 }
             });

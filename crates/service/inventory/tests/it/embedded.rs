@@ -516,6 +516,14 @@ async fn late_facts_change_nothing() {
     site.inventory.record_facts(&name, late).await.unwrap();
     let facts = site.inventory.facts(&name).await.unwrap().unwrap();
     assert_eq!(facts.facts["kernel"], "Linux");
+    // of a time at which the clock of the server was ahead
+    let now_ms = jiff::Timestamp::now().as_millisecond();
+    for (kernel, at_ms) in [("Ahead", now_ms + 86_400_000), ("Now", now_ms)] {
+        let facts = record(json!({"kernel": kernel}), json!({}), None, at_ms);
+        site.inventory.record_facts(&name, facts).await.unwrap();
+        let facts = site.inventory.facts(&name).await.unwrap().unwrap();
+        assert_eq!(facts.facts["kernel"], kernel);
+    }
 }
 
 async fn a_report_that_comes_later_is_waited_for() {

@@ -58,13 +58,16 @@ impl Evaluator<'_> {
                 None => return Ok(None),
             }
         };
-        let is_inside =
-            !module.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
-        if !is_inside {
+        // as for Puppet, several slashes between names are one
+        let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+        let is_file = !names.is_empty() && !path.ends_with('/');
+        let is_inside = !module.is_empty() && !names.iter().any(|name| matches!(*name, "." | ".."));
+        if !is_file || !is_inside {
             return Ok(None);
         }
+        let path = format!("{folder}/{}", names.join("/"));
         let code = self.host().code();
-        let file = code.read(CodeOwner::Module(module), &format!("{folder}/{path}"));
+        let file = code.read(CodeOwner::Module(module), &path);
         file.or_else(|error| raise(error.to_string()))
     }
 

@@ -54,7 +54,12 @@ fn names_lead_to_files() {
         value("[5 =~ Small, 5 =~ A::Port, 50 =~ A::Port]"),
         "[true, true, false]"
     );
-    assert_eq!(value("file('a/x.txt')"), "'text'");
+    for name in ["a/x.txt", "a//x.txt"] {
+        assert_eq!(value(&format!("file('{name}')")), "'text'");
+    }
+    for name in ["a/x.txt/", "a//", "a/../x.txt", "/a/x.txt", "//x.txt"] {
+        assert_eq!(value(&format!("find_file('{name}')")), "undef", "{name}");
+    }
 }
 
 #[test]

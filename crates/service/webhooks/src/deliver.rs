@@ -24,7 +24,7 @@ pub(crate) struct DeliveryClient {
 
 /// The reason that a delivery failed, as text for users.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DeliveryError {
+pub(crate) enum DeliveryError {
     /// The receiver responded with a status other than 2xx.
     #[error("the receiver answered {0}")]
     Status(u16),

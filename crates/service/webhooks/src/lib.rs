@@ -23,24 +23,23 @@ mod workers;
 
 use std::sync::Arc;
 
+use api_types::{NewWebhook, Webhook, WebhookEdit, WebhookTest};
 use pki::seal::SealKey;
 use store::{Store, StoreError, WebhookChange, WebhookRow, now_ms};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-pub use deliver::DeliveryError;
 pub use metrics::DeliveryMetrics;
 pub use signature::{SigningSecret, SigningSecretError};
-pub use target::{ReceiverUrl, TargetError};
-pub use template::{MessageTemplate, TemplateError};
-pub use webhook::{
-    InvalidWebhook, RegisteredWebhook, TYPES, WebhookChangeRequest, WebhookCreateRequest,
-};
+pub use target::TargetError;
+pub use template::TemplateError;
+pub use webhook::InvalidWebhook;
 
 use crate::defaults::WEBHOOKS;
 use crate::deliver::DeliveryClient;
 use crate::message::DeliveryMessage;
-use crate::webhook::names_puppet_runs;
+use crate::target::ReceiverUrl;
+use crate::webhook::{check_edit, check_new, from_row, names_puppet_runs};
 use crate::worker::WorkerSettings;
 use crate::workers::DeliveryWorkers;
 
@@ -58,15 +57,6 @@ struct WebhooksState {
     workers: DeliveryWorkers,
     /// Held during a change, so that changes run one after another.
     changing: Mutex<()>,
-}
-
-/// A test message, with the result of its delivery.
-#[derive(Debug)]
-pub struct TestDelivery {
-    /// The body of the message, in the webhook's template.
-    pub body: String,
-    /// The result of the delivery.
-    pub outcome: Result<(), DeliveryError>,
 }
 
 /// A webhook could not be created, changed or read.
@@ -131,33 +121,33 @@ impl Webhooks {
     }
 
     /// All webhooks, oldest first.
-    pub async fn list(&self) -> Result<Vec<RegisteredWebhook>, WebhookError> {
+    pub async fn list(&self) -> Result<Vec<Webhook>, WebhookError> {
         let rows = self.inner.store.webhooks().await?;
-        Ok(rows
-            .into_iter()
-            .filter_map(RegisteredWebhook::from_row)
-            .collect())
+        Ok(rows.into_iter().filter_map(from_row).collect())
     }
 
     /// The webhook with this id.
-    pub async fn get(&self, id: Uuid) -> Result<RegisteredWebhook, WebhookError> {
-        RegisteredWebhook::from_row(self.inner.find_row(id).await?).ok_or(WebhookError::Unknown(id))
+    pub async fn get(&self, id: Uuid) -> Result<Webhook, WebhookError> {
+        from_row(self.inner.find_row(id).await?).ok_or(WebhookError::Unknown(id))
     }
 
-    /// Creates a webhook, which gets the events from now on. The key is not shown again.
+    /// Creates a webhook of the user with this login, which gets the events from now on. The key is
+    /// not shown again.
     pub async fn create(
         &self,
-        new: WebhookCreateRequest,
-    ) -> Result<(RegisteredWebhook, SigningSecret), WebhookError> {
+        new: NewWebhook,
+        created_by: String,
+    ) -> Result<(Webhook, SigningSecret), WebhookError> {
         let webhooks = self.clone();
-        run_to_completion(async move { webhooks.create_webhook(new).await }).await
+        run_to_completion(async move { webhooks.create_webhook(new, created_by).await }).await
     }
 
     async fn create_webhook(
         &self,
-        new: WebhookCreateRequest,
-    ) -> Result<(RegisteredWebhook, SigningSecret), WebhookError> {
-        let (target, secret) = new.check()?;
+        mut new: NewWebhook,
+        created_by: String,
+    ) -> Result<(Webhook, SigningSecret), WebhookError> {
+        let (target, template, secret) = check_new(&mut new)?;
         let inner = &self.inner;
         let _one = inner.changing.lock().await;
         if inner.store.webhooks().await?.len() >= WEBHOOKS {
@@ -168,10 +158,10 @@ impl Webhooks {
             url: target.as_str().to_owned(),
             sealed: inner.seal.seal(secret.expose().as_bytes()),
             events: serde_json::json!(new.events).to_string(),
-            template: new.template.name().to_owned(),
+            template: template.name().to_owned(),
             description: new.description,
             is_enabled: true,
-            created_by: new.created_by,
+            created_by,
             created_ms: now_ms(),
             next_event: inner.store.last_event_id().await? + 1,
             next_plan_event: inner.store.last_plan_event_id().await? + 1,
@@ -183,7 +173,7 @@ impl Webhooks {
         };
         inner.store.insert_webhook(&row).await?;
         inner.start_worker(&row).await;
-        let hook = RegisteredWebhook::from_row(row).ok_or(WebhookError::Sealed)?;
+        let hook = from_row(row).ok_or(WebhookError::Sealed)?;
         Ok((hook, secret))
     }
 
@@ -191,41 +181,41 @@ impl Webhooks {
     pub async fn change(
         &self,
         id: Uuid,
-        change: WebhookChangeRequest,
-    ) -> Result<(RegisteredWebhook, Option<SigningSecret>), WebhookError> {
+        edit: WebhookEdit,
+    ) -> Result<(Webhook, Option<SigningSecret>), WebhookError> {
         let webhooks = self.clone();
-        run_to_completion(async move { webhooks.apply_change(id, change).await }).await
+        run_to_completion(async move { webhooks.apply_edit(id, edit).await }).await
     }
 
-    async fn apply_change(
+    async fn apply_edit(
         &self,
         id: Uuid,
-        change: WebhookChangeRequest,
-    ) -> Result<(RegisteredWebhook, Option<SigningSecret>), WebhookError> {
-        change.check()?;
+        edit: WebhookEdit,
+    ) -> Result<(Webhook, Option<SigningSecret>), WebhookError> {
+        check_edit(&edit)?;
         let inner = &self.inner;
         let _one = inner.changing.lock().await;
         let before = inner.find_row(id).await?;
-        let secret = change
+        let secret = edit
             .renew_secret
             .then(SigningSecret::random)
             .transpose()
             .map_err(InvalidWebhook::from)?;
-        let woken = change.is_enabled == Some(true) && !before.is_enabled;
+        let woken = edit.enabled == Some(true) && !before.is_enabled;
         let told: Vec<String> = serde_json::from_str(&before.events).unwrap_or_default();
-        let newly_named = change.events.as_deref().is_some_and(names_puppet_runs);
+        let newly_named = edit.events.as_deref().is_some_and(names_puppet_runs);
         let skips_runs = woken || (newly_named && !names_puppet_runs(&told));
         let row = WebhookChange {
-            url: change.url,
+            url: edit.url,
             sealed: secret
                 .as_ref()
                 .map(|secret| inner.seal.seal(secret.expose().as_bytes())),
-            events: change
+            events: edit
                 .events
                 .map(|events| serde_json::json!(events).to_string()),
-            template: change.template.map(|template| template.name().to_owned()),
-            description: change.description,
-            is_enabled: change.is_enabled,
+            template: edit.template,
+            description: edit.description,
+            is_enabled: edit.enabled,
             next_event: match woken {
                 true => Some(inner.store.last_event_id().await? + 1),
                 false => None,
@@ -244,7 +234,7 @@ impl Webhooks {
         let changed = inner.store.update_webhook(&before.id, row).await;
         let after = inner.restart_worker(before).await;
         changed?;
-        let hook = RegisteredWebhook::from_row(after).ok_or(WebhookError::Unknown(id))?;
+        let hook = from_row(after).ok_or(WebhookError::Unknown(id))?;
         Ok((hook, secret))
     }
 
@@ -270,15 +260,16 @@ impl Webhooks {
     }
 
     /// Sends one message of type `test` immediately; returns the message and the result.
-    pub async fn test(&self, id: Uuid) -> Result<TestDelivery, WebhookError> {
+    pub async fn test(&self, id: Uuid) -> Result<WebhookTest, WebhookError> {
         let row = self.inner.find_row(id).await?;
         let parts = self.inner.worker_settings(&row)?;
         let message = DeliveryMessage::test(jiff::Timestamp::now(), parts.template);
         let sender = &self.inner.sender;
         let outcome = sender.send(&parts.target, &parts.secret, &message).await;
-        Ok(TestDelivery {
+        Ok(WebhookTest {
+            delivered: outcome.is_ok(),
             body: String::from_utf8_lossy(&message.body).into_owned(),
-            outcome,
+            error: outcome.err().map(|error| error.to_string()),
         })
     }
 

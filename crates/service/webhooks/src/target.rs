@@ -10,7 +10,7 @@ use crate::defaults::URL_BYTES;
 
 /// A checked URL of a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReceiverUrl(Url);
+pub(crate) struct ReceiverUrl(Url);
 
 /// The URL is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +33,7 @@ pub enum TargetError {
 
 impl ReceiverUrl {
     /// Parses and checks a URL.
-    pub fn parse(text: &str) -> Result<Self, TargetError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, TargetError> {
         if text.len() > URL_BYTES {
             return Err(TargetError::Length);
         }
@@ -51,7 +51,7 @@ impl ReceiverUrl {
     }
 
     /// The URL as text.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         self.0.as_str()
     }
 

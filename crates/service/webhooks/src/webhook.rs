@@ -1,79 +1,14 @@
-//! Webhooks in the form for callers: [`RegisteredWebhook`], with the requests to create and change
-//! them.
+//! Checks of requests to create and change webhooks, with their error [`InvalidWebhook`], and stored
+//! webhooks in the form of the API.
 
-use secrecy::ExposeSecret as _;
+use api_types::{NewWebhook, Timestamp, Webhook, WebhookEdit};
+use secrecy::{ExposeSecret as _, SecretString};
 use store::WebhookRow;
-use uuid::Uuid;
 
 use crate::defaults::{DESCRIPTION_CHARS, EVENT_TYPES};
 use crate::signature::{SigningSecret, SigningSecretError};
 use crate::target::{ReceiverUrl, TargetError};
 use crate::template::{MessageTemplate, TemplateError};
-
-/// A request to create a webhook.
-#[derive(Clone, Debug)]
-pub struct WebhookCreateRequest {
-    /// URL of the receiver.
-    pub url: String,
-    /// Types of events to send; empty for all of jobs and plans.
-    pub events: Vec<String>,
-    /// Template of the messages.
-    pub template: MessageTemplate,
-    /// Free text shown to users.
-    pub description: String,
-    /// Key that signs the messages; `None` to generate one.
-    pub secret: Option<secrecy::SecretString>,
-    /// Login of the user who creates the webhook.
-    pub created_by: String,
-}
-
-/// A request to change a webhook; `None` keeps the current value.
-#[derive(Clone, Debug, Default)]
-pub struct WebhookChangeRequest {
-    /// The new URL of the receiver.
-    pub url: Option<String>,
-    /// The new types of events; empty for all of jobs and plans.
-    pub events: Option<Vec<String>>,
-    /// The new template of the messages.
-    pub template: Option<MessageTemplate>,
-    /// The new description, shown to users.
-    pub description: Option<String>,
-    /// `false` stops all messages. A webhook that is enabled again starts with the events from
-    /// then on.
-    pub is_enabled: Option<bool>,
-    /// `true` to generate a new key.
-    pub renew_secret: bool,
-}
-
-/// A webhook with its current state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegisteredWebhook {
-    /// Id of the webhook.
-    pub id: Uuid,
-    /// URL of the receiver.
-    pub url: String,
-    /// Types of events to send; empty for all of jobs and plans.
-    pub events: Vec<String>,
-    /// Template of the messages.
-    pub template: MessageTemplate,
-    /// Free text shown to users.
-    pub description: String,
-    /// `true` if messages are sent.
-    pub is_enabled: bool,
-    /// Login of the user who created the webhook.
-    pub created_by: String,
-    /// Time of creation, in milliseconds since 1970.
-    pub created_ms: i64,
-    /// Number of events that the receiver accepted.
-    pub delivered: i64,
-    /// Number of events that were given up after [`crate::defaults::GIVE_UP`].
-    pub given_up: i64,
-    /// Start of the current series of failures, in milliseconds since 1970; `None` without
-    /// failures.
-    pub failing_ms: Option<i64>,
-    /// Text of the last error; `None` without one.
-    pub last_error: Option<String>,
-}
 
 /// The requested webhook is invalid.
 #[derive(Debug, thiserror::Error)]
@@ -102,7 +37,7 @@ pub enum InvalidWebhook {
 }
 
 /// All types of events that filters can name.
-pub const TYPES: &[&str] = &[
+pub(crate) const TYPES: &[&str] = &[
     "node_running",
     "node_finished",
     "node_failed",
@@ -140,53 +75,55 @@ pub(crate) fn names_puppet_runs(events: &[String]) -> bool {
     events.iter().any(|event| event.starts_with(PUPPET_RUN))
 }
 
-// === impl WebhookCreateRequest ===
-
-impl WebhookCreateRequest {
-    pub(crate) fn check(&self) -> Result<(ReceiverUrl, SigningSecret), InvalidWebhook> {
-        let target = ReceiverUrl::parse(&self.url)?;
-        check_events(&self.events)?;
-        check_description(&self.description)?;
-        let secret = match &self.secret {
-            Some(text) => SigningSecret::parse(text.expose_secret())?,
-            None => SigningSecret::random()?,
-        };
-        Ok((target, secret))
-    }
+/// The checked parts of a request to create a webhook, in the forms in which they are used.
+pub(crate) fn check_new(
+    new: &mut NewWebhook,
+) -> Result<(ReceiverUrl, MessageTemplate, SigningSecret), InvalidWebhook> {
+    // The text is wiped from memory, also if another part is refused.
+    let secret = new.secret.take().map(SecretString::from);
+    let template = match &new.template {
+        Some(name) => name.parse()?,
+        None => MessageTemplate::default(),
+    };
+    let target = ReceiverUrl::parse(&new.url)?;
+    check_events(&new.events)?;
+    check_description(&new.description)?;
+    let secret = match secret {
+        Some(text) => SigningSecret::parse(text.expose_secret())?,
+        None => SigningSecret::random()?,
+    };
+    Ok((target, template, secret))
 }
 
-// === impl WebhookChangeRequest ===
-
-impl WebhookChangeRequest {
-    pub(crate) fn check(&self) -> Result<(), InvalidWebhook> {
-        if let Some(url) = &self.url {
-            ReceiverUrl::parse(url)?;
-        }
-        check_events(self.events.as_deref().unwrap_or_default())?;
-        check_description(self.description.as_deref().unwrap_or_default())
+/// Checks the keys that a request to change a webhook gives.
+pub(crate) fn check_edit(edit: &WebhookEdit) -> Result<(), InvalidWebhook> {
+    if let Some(name) = &edit.template {
+        name.parse::<MessageTemplate>()?;
     }
+    if let Some(url) = &edit.url {
+        ReceiverUrl::parse(url)?;
+    }
+    check_events(edit.events.as_deref().unwrap_or_default())?;
+    check_description(edit.description.as_deref().unwrap_or_default())
 }
 
-// === impl RegisteredWebhook ===
-
-impl RegisteredWebhook {
-    /// The webhook in a row; `None` if this server cannot have written the row.
-    pub(crate) fn from_row(row: WebhookRow) -> Option<Self> {
-        Some(Self {
-            id: row.id.parse().ok()?,
-            url: row.url,
-            events: serde_json::from_str(&row.events).ok()?,
-            template: row.template.parse().ok()?,
-            description: row.description,
-            is_enabled: row.is_enabled,
-            created_by: row.created_by,
-            created_ms: row.created_ms,
-            delivered: row.delivered,
-            given_up: row.given_up,
-            failing_ms: row.failing_ms,
-            last_error: row.last_error,
-        })
-    }
+/// The webhook in a row; `None` if this server cannot have written the row.
+pub(crate) fn from_row(row: WebhookRow) -> Option<Webhook> {
+    let template: MessageTemplate = row.template.parse().ok()?;
+    Some(Webhook {
+        id: row.id,
+        url: row.url,
+        events: serde_json::from_str(&row.events).ok()?,
+        template: template.to_string(),
+        description: row.description,
+        enabled: row.is_enabled,
+        created_by: row.created_by,
+        created_timestamp: Timestamp::from_ms(row.created_ms),
+        delivered: row.delivered,
+        given_up: row.given_up,
+        failing_since: row.failing_ms.map(Timestamp::from_ms),
+        last_error: row.last_error,
+    })
 }
 
 fn check_events(events: &[String]) -> Result<(), InvalidWebhook> {

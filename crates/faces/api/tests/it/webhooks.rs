@@ -1,9 +1,8 @@
 //! `/tutti/v1/webhooks`: creation, display and refusals.
 
-use api_types::Route;
+use api_types::{NewWebhook, Route};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use webhooks::WebhookCreateRequest;
 
 use crate::world::World;
 
@@ -28,16 +27,15 @@ pub(crate) async fn filled(world: &World, path: String) -> String {
         return path;
     }
     // No program listens on this port.
-    let new = WebhookCreateRequest {
+    let new = NewWebhook {
         url: "http://127.0.0.1:1/".to_owned(),
         events: vec!["job_aborted".to_owned()],
-        template: webhooks::MessageTemplate::Json,
+        template: None,
         description: String::new(),
         secret: None,
-        created_by: "admin".to_owned(),
     };
-    let (hook, _) = world.state.webhooks.create(new).await.expect("made");
-    path.replace("<webhook>", &hook.id.to_string())
+    let created = world.state.webhooks.create(new, "admin".to_owned()).await;
+    path.replace("<webhook>", &created.expect("made").0.id)
 }
 
 fn body() -> Value {

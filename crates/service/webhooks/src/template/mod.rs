@@ -19,7 +19,7 @@ use crate::notice::ChatNotice;
 
 /// A format of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MessageTemplate {
+pub(crate) enum MessageTemplate {
     /// The complete event as JSON, for programs.
     #[default]
     Json,
@@ -46,7 +46,7 @@ pub struct TemplateError(String);
 
 impl MessageTemplate {
     /// All templates, in the order of their declaration.
-    pub const ALL: [Self; 7] = [
+    const ALL: [Self; 7] = [
         Self::Json,
         Self::Slack,
         Self::Teams,
@@ -57,7 +57,7 @@ impl MessageTemplate {
     ];
 
     /// The name by which users choose the template.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
             Self::Slack => "slack",

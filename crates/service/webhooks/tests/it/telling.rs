@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
+use api_types::{NewWebhook, WebhookEdit};
 use serde_json::json;
-use webhooks::{
-    InvalidWebhook, MessageTemplate, SigningSecret, WebhookChangeRequest, WebhookCreateRequest,
-    WebhookError,
-};
+use webhooks::{InvalidWebhook, SigningSecret, WebhookError};
 
 use crate::receiver::Receiver;
-use crate::world::World;
+use crate::world::{World, new_webhook};
 
 testkit::both!(
     events_are_told_in_order_and_signed,
@@ -111,13 +109,13 @@ async fn questions_and_ends_of_plans_are_told_in_order_and_once() {
     assert_eq!(question.json()["data"], told);
     assert!(question.id.starts_with("plan_event_"), "{}", question.id);
     // Until the answer has arrived, the event would be sent again after a restart.
-    world.counts(hook.id, 1).await;
+    world.counts(hook, 1).await;
     // Another event happens while the webhooks are stopped; earlier events are not sent again.
-    let change = WebhookChangeRequest {
-        template: Some(MessageTemplate::Slack),
-        ..WebhookChangeRequest::default()
+    let change = WebhookEdit {
+        template: Some("slack".to_owned()),
+        ..WebhookEdit::default()
     };
-    world.webhooks.change(hook.id, change).await.unwrap();
+    world.webhooks.change(hook, change).await.unwrap();
     world.webhooks.shutdown().await;
     world.plan_ends(number).await;
     let world = Box::pin(world.restarted()).await;
@@ -150,14 +148,14 @@ async fn puppet_runs_are_told_to_webhooks_that_name_them() {
             "resources": {"total": 12, "failed": 0, "changed": 3}},
     });
     assert_eq!(told.json()["data"], data);
-    world.counts(named.id, 1).await;
+    world.counts(named, 1).await;
     // A webhook that names runs from now on gets those from now on.
-    let change = WebhookChangeRequest {
+    let change = WebhookEdit {
         events: Some(vec!["puppet_run_changed".to_owned()]),
-        template: Some(MessageTemplate::Slack),
-        ..WebhookChangeRequest::default()
+        template: Some("slack".to_owned()),
+        ..WebhookEdit::default()
     };
-    world.webhooks.change(hook.id, change).await.unwrap();
+    world.webhooks.change(hook, change).await.unwrap();
     world.webhooks.shutdown().await;
     world.puppet_ran("a3", "changed").await;
     world.happens(&["job_finished"]).await;
@@ -182,26 +180,23 @@ async fn runs_that_were_told_to_no_webhook_in_time_are_counted() {
     assert_eq!(pruned, 2);
     let world = Box::pin(world.restarted()).await;
     assert_eq!(receiver.next().await.id, "puppet_run_event_3");
-    world.counts(hook.id, 1).await;
+    world.counts(hook, 1).await;
     world.webhooks.shutdown().await;
-    let hook = world.webhooks.get(hook.id).await.unwrap();
+    let hook = world.webhooks.get(hook).await.unwrap();
     assert_eq!((hook.delivered, hook.given_up), (1, 2));
 }
 
 async fn a_chat_gets_its_own_form_and_the_same_body_again() {
     let (world, mut receiver) = (World::new().await, Receiver::start(&[500]).await);
     let (hook, secret) = world.hook(&receiver.url, &["job_finished"]).await;
-    let change = WebhookChangeRequest {
-        template: Some(MessageTemplate::Slack),
-        ..WebhookChangeRequest::default()
+    let change = WebhookEdit {
+        template: Some("slack".to_owned()),
+        ..WebhookEdit::default()
     };
-    let (hook, _) = world.webhooks.change(hook.id, change).await.unwrap();
-    assert_eq!(hook.template, MessageTemplate::Slack);
+    let (changed, _) = world.webhooks.change(hook, change).await.unwrap();
+    assert_eq!(changed.template, "slack");
     let world = Box::pin(world.restarted()).await;
-    assert_eq!(
-        world.webhooks.get(hook.id).await.unwrap().template,
-        MessageTemplate::Slack
-    );
+    assert_eq!(world.webhooks.get(hook).await.unwrap().template, "slack");
     world
         .runs("package", &["node_finished", "node_failed"])
         .await;
@@ -243,7 +238,7 @@ async fn a_refused_event_comes_again_with_the_same_id_and_the_next_one_waits() {
     );
     assert_eq!(receiver.next().await.json()["type"], "job_finished");
     let taken = async {
-        while world.webhooks.get(hook.id).await.unwrap().delivered < 2 {
+        while world.webhooks.get(hook).await.unwrap().delivered < 2 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
@@ -251,9 +246,9 @@ async fn a_refused_event_comes_again_with_the_same_id_and_the_next_one_waits() {
         .await
         .unwrap();
     world.webhooks.shutdown().await;
-    let after = world.webhooks.get(hook.id).await.unwrap();
+    let after = world.webhooks.get(hook).await.unwrap();
     assert_eq!(
-        (after.delivered, after.failing_ms, after.last_error),
+        (after.delivered, after.failing_since, after.last_error),
         (2, None, None)
     );
 }
@@ -267,7 +262,7 @@ async fn what_was_not_taken_is_told_after_a_restart() {
     let taken = receiver.next().await;
     assert_eq!(taken.id, refused.id);
     let saved = async {
-        while world.webhooks.get(hook.id).await.unwrap().delivered < 1 {
+        while world.webhooks.get(hook).await.unwrap().delivered < 1 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
@@ -291,8 +286,8 @@ async fn a_dead_receiver_delays_nobody_else() {
     assert_eq!(receiver.next().await.json()["type"], "job_finished");
     let failing = async {
         loop {
-            let hook = world.webhooks.get(dead.id).await.unwrap();
-            if let (Some(_), Some(error)) = (hook.failing_ms, hook.last_error) {
+            let hook = world.webhooks.get(dead).await.unwrap();
+            if let (Some(_), Some(error)) = (hook.failing_since, hook.last_error) {
                 return error;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -309,7 +304,7 @@ async fn a_receiver_that_is_gone_is_told_no_more() {
     world.happens(&["node_running", "job_finished"]).await;
     receiver.next().await;
     let off = async {
-        while world.webhooks.get(hook.id).await.unwrap().is_enabled {
+        while world.webhooks.get(hook).await.unwrap().enabled {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
@@ -317,11 +312,11 @@ async fn a_receiver_that_is_gone_is_told_no_more() {
         .await
         .unwrap();
     // After it is enabled again, only new events are sent.
-    let on = WebhookChangeRequest {
-        is_enabled: Some(true),
-        ..WebhookChangeRequest::default()
+    let on = WebhookEdit {
+        enabled: Some(true),
+        ..WebhookEdit::default()
     };
-    world.webhooks.change(hook.id, on).await.unwrap();
+    world.webhooks.change(hook, on).await.unwrap();
     world.happens(&["job_stopping"]).await;
     assert_eq!(receiver.next().await.json()["type"], "job_stopping");
     world.webhooks.shutdown().await;
@@ -330,8 +325,8 @@ async fn a_receiver_that_is_gone_is_told_no_more() {
 async fn a_test_message_tells_what_the_receiver_did() {
     let (world, mut receiver) = (World::new().await, Receiver::start(&[204, 404]).await);
     let (hook, _) = world.hook(&receiver.url, &["job_finished"]).await;
-    let told = world.webhooks.test(hook.id).await.unwrap();
-    assert_eq!(told.outcome, Ok(()));
+    let told = world.webhooks.test(hook).await.unwrap();
+    assert!(told.delivered && told.error.is_none(), "{told:?}");
     let got = receiver.next().await;
     assert_eq!(got.json()["type"], "test");
     assert_eq!(
@@ -339,25 +334,23 @@ async fn a_test_message_tells_what_the_receiver_did() {
         told.body.as_bytes(),
         "the test shows what was sent"
     );
-    let refused = world
-        .webhooks
-        .test(hook.id)
-        .await
-        .unwrap()
-        .outcome
-        .unwrap_err();
-    assert_eq!(refused.to_string(), "the receiver answered 404");
+    let refused = world.webhooks.test(hook).await.unwrap();
+    let error = Some("the receiver answered 404");
+    assert_eq!(
+        (refused.delivered, refused.error.as_deref()),
+        (false, error)
+    );
     world.webhooks.shutdown().await;
 }
 
 async fn a_key_is_sealed_at_rest_and_a_new_one_signs_from_then_on() {
     let (world, mut receiver) = (World::new().await, Receiver::start(&[]).await);
     let (hook, old) = world.hook(&receiver.url, &[]).await;
-    let renew = WebhookChangeRequest {
+    let renew = WebhookEdit {
         renew_secret: true,
-        ..WebhookChangeRequest::default()
+        ..WebhookEdit::default()
     };
-    let (_, new) = world.webhooks.change(hook.id, renew).await.unwrap();
+    let (_, new) = world.webhooks.change(hook, renew).await.unwrap();
     let new = new.unwrap();
     assert_ne!(new.expose(), old);
     world.happens(&["job_finished"]).await;
@@ -376,25 +369,21 @@ async fn a_key_is_sealed_at_rest_and_a_new_one_signs_from_then_on() {
 
 async fn what_cannot_be_used_is_refused() {
     let world = World::new().await;
-    let hook = |url: &str, events: &[&str]| WebhookCreateRequest {
-        url: url.to_owned(),
-        events: events.iter().map(|event| (*event).to_owned()).collect(),
-        template: MessageTemplate::Json,
-        description: String::new(),
-        secret: None,
-        created_by: "admin".to_owned(),
-    };
     let refused = [
-        hook("http://example.com/", &[]),
-        hook("https://example.com/", &["no_such_event"]),
-        WebhookCreateRequest {
-            secret: Some("short".to_owned().into()),
-            ..hook("https://example.com/", &[])
+        new_webhook("http://example.com/", &[]),
+        new_webhook("https://example.com/", &["no_such_event"]),
+        NewWebhook {
+            secret: Some("short".to_owned()),
+            ..new_webhook("https://example.com/", &[])
+        },
+        NewWebhook {
+            template: Some("irc".to_owned()),
+            ..new_webhook("https://example.com/", &[])
         },
     ];
     let mut words = Vec::new();
     for new in refused {
-        match world.webhooks.create(new).await {
+        match world.webhooks.create(new, "admin".to_owned()).await {
             Err(WebhookError::Invalid(error)) => words.push(error),
             other => panic!("{other:?}"),
         }
@@ -404,7 +393,8 @@ async fn what_cannot_be_used_is_refused() {
         [
             InvalidWebhook::Url(_),
             InvalidWebhook::Events { .. },
-            InvalidWebhook::Secret(_)
+            InvalidWebhook::Secret(_),
+            InvalidWebhook::Template(_)
         ]
     ));
     assert!(world.webhooks.list().await.unwrap().is_empty());

@@ -1,5 +1,6 @@
 //! A store and its webhooks, which can be restarted.
 
+use api_types::NewWebhook;
 use pki::seal::SealKey;
 use store::{
     NewEvent, NewJob, NewPlanEvent, NewPlanJob, NewPuppetRunEvent, NewRun, PlanOutcome,
@@ -7,7 +8,8 @@ use store::{
 };
 use tempfile::TempDir;
 use testkit::engine::Database;
-use webhooks::{MessageTemplate, RegisteredWebhook, WebhookCreateRequest, Webhooks};
+use uuid::Uuid;
+use webhooks::Webhooks;
 
 pub(crate) struct World {
     pub(crate) directory: TempDir,
@@ -47,18 +49,13 @@ impl World {
         }
     }
 
-    /// Creates a webhook for these types of events.
-    pub(crate) async fn hook(&self, url: &str, events: &[&str]) -> (RegisteredWebhook, String) {
-        let new = WebhookCreateRequest {
-            url: url.to_owned(),
-            events: events.iter().map(|event| (*event).to_owned()).collect(),
-            template: MessageTemplate::Json,
-            description: String::new(),
-            secret: None,
-            created_by: "admin".to_owned(),
-        };
-        let (hook, secret) = self.webhooks.create(new).await.unwrap();
-        (hook, secret.expose().to_owned())
+    /// Creates a webhook for these types of events; returns its id and its key.
+    pub(crate) async fn hook(&self, url: &str, events: &[&str]) -> (Uuid, String) {
+        let created = self
+            .webhooks
+            .create(new_webhook(url, events), "admin".to_owned());
+        let (hook, secret) = created.await.unwrap();
+        (hook.id.parse().unwrap(), secret.expose().to_owned())
     }
 
     /// Stores a job with these events.
@@ -80,7 +77,7 @@ impl World {
     /// Stores a running plan job; returns its number.
     pub(crate) async fn plan(&self, plan: &str) -> i64 {
         let new = NewPlanJob {
-            request_id: uuid::Uuid::new_v4().to_string(),
+            request_id: Uuid::new_v4().to_string(),
             plan: plan.to_owned(),
             environment: "production".to_owned(),
             options: "{}".to_owned(),
@@ -130,7 +127,7 @@ impl World {
 
     /// Waits until the webhook has counted so many deliveries: its receiver has an event before the
     /// webhook knows that.
-    pub(crate) async fn counts(&self, id: uuid::Uuid, delivered: i64) {
+    pub(crate) async fn counts(&self, id: Uuid, delivered: i64) {
         while self.webhooks.get(id).await.unwrap().delivered < delivered {
             tokio::task::yield_now().await;
         }
@@ -172,6 +169,16 @@ impl World {
     }
 }
 
+pub(crate) fn new_webhook(url: &str, events: &[&str]) -> NewWebhook {
+    NewWebhook {
+        url: url.to_owned(),
+        events: events.iter().map(|event| (*event).to_owned()).collect(),
+        template: None,
+        description: String::new(),
+        secret: None,
+    }
+}
+
 fn plan_event(kind: &str, message: &str) -> NewPlanEvent {
     NewPlanEvent {
         kind: kind.to_owned(),
@@ -184,7 +191,7 @@ fn plan_event(kind: &str, message: &str) -> NewPlanEvent {
 fn run(certname: &str) -> NewRun {
     NewRun {
         certname: certname.to_owned(),
-        transaction_id: uuid::Uuid::new_v4().to_string(),
+        transaction_id: Uuid::new_v4().to_string(),
         state: "ready".to_owned(),
         details: None,
         result: None,

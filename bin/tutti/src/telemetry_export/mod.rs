@@ -164,7 +164,7 @@ impl TraceExport {
 struct ExportSink(Feature<SpanExportPipeline>);
 
 impl SpanSink for ExportSink {
-    fn samples(&self, parent: Option<&TraceContext>, trace: &telemetry::TraceId) -> bool {
+    fn samples(&self, parent: Option<&TraceContext>, trace: TraceId) -> bool {
         let exporter = self.0.get();
         exporter.is_ok_and(|exporter| exporter.sampling.is_sampled(parent, trace))
     }
@@ -179,20 +179,20 @@ impl SpanSink for ExportSink {
 }
 
 fn to_span_data(span: TraceSpan, scope: &InstrumentationScope) -> SpanData {
-    let parent = span.parent.map(SpanId::from_bytes);
+    let parent = span.parent.unwrap_or(SpanId::INVALID);
     let attributes = span.attributes.into_iter().map(|(key, value)| match value {
         AttributeValue::Text(text) => KeyValue::new(key, text),
         AttributeValue::Number(number) => KeyValue::new(key, number),
     });
     SpanData {
         span_context: SpanContext::new(
-            TraceId::from_bytes(span.context.trace),
-            SpanId::from_bytes(span.context.span),
+            span.context.trace,
+            span.context.span,
             TraceFlags::SAMPLED,
             false,
             TraceState::NONE,
         ),
-        parent_span_id: parent.unwrap_or(SpanId::INVALID),
+        parent_span_id: parent,
         parent_span_is_remote: span.parent_is_remote,
         span_kind: match span.kind {
             telemetry::SpanKind::Server => SpanKind::Server,

@@ -6,18 +6,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Id of a trace; not all zero.
-pub type TraceId = [u8; 16];
-
-/// Id of a span within its trace; not all zero.
-pub type SpanId = [u8; 8];
+use opentelemetry::trace::{SpanId, TraceFlags, TraceId};
 
 /// Reference to a span, as it is passed to other tasks and programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceContext {
-    /// Id of the trace.
+    /// Id of the trace; not zero.
     pub trace: TraceId,
-    /// Id of the span within the trace.
+    /// Id of the span within the trace; not zero.
     pub span: SpanId,
     /// True if the spans of the trace are exported.
     pub sampled: bool,
@@ -39,8 +35,8 @@ impl TraceContext {
     /// Starts a new trace.
     pub(crate) fn root(sampled: bool) -> Self {
         Self {
-            trace: rand::random::<u128>().max(1).to_be_bytes(),
-            span: span_id(),
+            trace: rand::random::<u128>().max(1).into(),
+            span: random_span_id(),
             sampled,
         }
     }
@@ -48,72 +44,63 @@ impl TraceContext {
     /// Creates a new span in the same trace.
     pub fn child(&self) -> Self {
         Self {
-            span: span_id(),
+            span: random_span_id(),
             ..*self
         }
     }
 
     /// Returns the trace's id in hexadecimal, as trace viewers accept it.
     pub fn trace_id(&self) -> String {
-        hex(&self.trace)
+        self.trace.to_string()
     }
 }
 
-fn span_id() -> SpanId {
-    rand::random::<u64>().max(1).to_be_bytes()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+fn random_span_id() -> SpanId {
+    rand::random::<u64>().max(1).into()
 }
 
 impl fmt::Display for TraceContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let flags = u8::from(self.sampled);
-        write!(f, "00-{}-{}-{flags:02x}", hex(&self.trace), hex(&self.span))
+        let flags = TraceFlags::default().with_sampled(self.sampled);
+        write!(f, "00-{}-{}-{flags:02x}", self.trace, self.span)
     }
 }
 
+/// Written here, because OpenTelemetry has its reader in the SDK, which only the server links; that
+/// one also takes ids with fewer digits, and with a sign before them.
 impl FromStr for TraceContext {
     type Err = InvalidTraceparent;
 
     fn from_str(text: &str) -> Result<Self, InvalidTraceparent> {
-        let bytes = text.as_bytes();
-        let (head, tail) = bytes.split_at_checked(LENGTH).ok_or(InvalidTraceparent)?;
-        let [version] = unhex(&head[..2])?;
-        let longer_is_fine = version != 0 && tail.first() == Some(&b'-');
-        let dashes = [2, 35, 52].iter().all(|&place| head[place] == b'-');
-        if version == 0xff || !dashes || !(tail.is_empty() || longer_is_fine) {
+        let (head, tail) = text.split_at_checked(LENGTH).ok_or(InvalidTraceparent)?;
+        let fields: Vec<&str> = head.split('-').collect();
+        let &[version, trace, span, flags] = fields.as_slice() else {
+            return Err(InvalidTraceparent);
+        };
+        let are_long_enough = fields.iter().map(|field| field.len()).eq([2, 32, 16, 2]);
+        // The standard demands lower-case digits; the readers of numbers take others, too.
+        let are_digits = head
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'));
+        let longer_is_fine = version != "00" && tail.starts_with('-');
+        if version == "ff"
+            || !(tail.is_empty() || longer_is_fine)
+            || !(are_long_enough && are_digits)
+        {
             return Err(InvalidTraceparent);
         }
-        let (trace, span): (TraceId, SpanId) = (unhex(&head[3..35])?, unhex(&head[36..52])?);
-        let [flags] = unhex(&head[53..55])?;
-        if trace == TraceId::default() || span == SpanId::default() {
+        let trace = TraceId::from_hex(trace).map_err(|_| InvalidTraceparent)?;
+        let span = SpanId::from_hex(span).map_err(|_| InvalidTraceparent)?;
+        let flags = u8::from_str_radix(flags, 16).map_err(|_| InvalidTraceparent)?;
+        if trace == TraceId::INVALID || span == SpanId::INVALID {
             return Err(InvalidTraceparent);
         }
         Ok(Self {
             trace,
             span,
-            sampled: flags & 1 == 1,
+            sampled: TraceFlags::new(flags).is_sampled(),
         })
     }
-}
-
-/// Accepts lower-case digits only, as the standard demands.
-fn unhex<const N: usize>(digits: &[u8]) -> Result<[u8; N], InvalidTraceparent> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Ok(byte - b'0'),
-        b'a'..=b'f' => Ok(byte - b'a' + 10),
-        _ => Err(InvalidTraceparent),
-    };
-    if digits.len() != 2 * N {
-        return Err(InvalidTraceparent);
-    }
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -142,6 +129,8 @@ mod tests {
         let later = format!("01{}x", &GOOD[2..]);
         let version = format!("ff{}", &GOOD[2..]);
         let umlaut = format!("{}ü", &GOOD[..54]);
+        let sign = format!("00-+{}", &GOOD[4..]);
+        let shifted = format!("{}-{}", &GOOD[..34], &GOOD[34..].replacen('-', "", 1));
         let (upper, short) = (GOOD.to_uppercase(), &GOOD[..54]);
         for bad in [
             "",
@@ -152,6 +141,8 @@ mod tests {
             &later,
             &version,
             &umlaut,
+            &sign,
+            &shifted,
             &upper,
             short,
         ] {

@@ -14,7 +14,8 @@ pub mod metrics;
 mod span;
 mod tracer;
 
-pub use context::{InvalidTraceparent, SpanId, TraceContext, TraceId};
+pub use context::{InvalidTraceparent, TraceContext};
 pub use current::{current, run_within};
+pub use opentelemetry::trace::{SpanId, TraceId};
 pub use span::{AttributeValue, SpanKind, TraceSpan};
 pub use tracer::{SpanSink, StartedSpan, Tracer};

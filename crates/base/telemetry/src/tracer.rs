@@ -16,7 +16,7 @@ pub struct Tracer(Option<Arc<dyn SpanSink>>);
 pub trait SpanSink: Send + Sync {
     /// Decides if the spans of a trace are exported; called once, when the trace enters this
     /// server.
-    fn samples(&self, parent: Option<&TraceContext>, trace: &TraceId) -> bool;
+    fn samples(&self, parent: Option<&TraceContext>, trace: TraceId) -> bool;
 
     /// Takes a span, or drops it; must not wait.
     fn take(&self, span: TraceSpan);
@@ -52,7 +52,7 @@ impl Tracer {
     pub fn begin_incoming(&self, parent: Option<TraceContext>) -> Option<StartedSpan> {
         let sink = self.0.as_ref()?;
         let context = parent.map_or_else(|| TraceContext::root(true), |parent| parent.child());
-        let sampled = sink.samples(parent.as_ref(), &context.trace);
+        let sampled = sink.samples(parent.as_ref(), context.trace);
         sampled.then(|| StartedSpan {
             context: TraceContext { sampled, ..context },
             parent: parent.map(|parent| parent.span),
@@ -136,7 +136,7 @@ mod tests {
     struct Kept(Mutex<Vec<TraceSpan>>);
 
     impl SpanSink for Kept {
-        fn samples(&self, parent: Option<&TraceContext>, _: &TraceId) -> bool {
+        fn samples(&self, parent: Option<&TraceContext>, _: TraceId) -> bool {
             parent.is_none_or(|parent| parent.sampled)
         }
 

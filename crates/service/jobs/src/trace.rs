@@ -30,7 +30,8 @@ pub(crate) struct JobTrace {
 #[derive(Serialize, Deserialize)]
 struct StoredTrace {
     traceparent: String,
-    parent: Option<SpanId>,
+    /// Id of the parent span, as bytes.
+    parent: Option<[u8; 8]>,
     start_us: u64,
     kind: String,
     nodes: usize,
@@ -110,7 +111,7 @@ impl TryFrom<StoredTrace> for JobTrace {
         Ok(Self {
             begun: StartedSpan {
                 context: kept.traceparent.parse()?,
-                parent: kept.parent,
+                parent: kept.parent.map(SpanId::from_bytes),
                 start: SystemTime::UNIX_EPOCH + Duration::from_micros(kept.start_us),
             },
             kind: kept.kind,
@@ -126,7 +127,7 @@ impl From<JobTrace> for StoredTrace {
         let start_us = since_epoch.unwrap_or_default().as_micros();
         Self {
             traceparent: trace.begun.context.to_string(),
-            parent: trace.begun.parent,
+            parent: trace.begun.parent.map(SpanId::to_bytes),
             start_us: u64::try_from(start_us).unwrap_or(u64::MAX),
             kind: trace.kind,
             nodes: trace.nodes,
@@ -203,7 +204,7 @@ mod tests {
     struct Nowhere;
 
     impl SpanSink for Nowhere {
-        fn samples(&self, _: Option<&TraceContext>, _: &TraceId) -> bool {
+        fn samples(&self, _: Option<&TraceContext>, _: TraceId) -> bool {
             true
         }
 

@@ -32,7 +32,6 @@ answer = question['patterns'].map do |pattern, flags|
     regex = Regexp.new(pattern, options)
     {
       inspect: regex.inspect,
-      printed: regex.to_s,
       names: regex.named_captures,
       found: question['subjects'].map { |subject| answers(regex, subject) },
     }

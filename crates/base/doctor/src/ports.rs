@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use crate::defaults::{PROCESSES, SOCKETS};
@@ -212,14 +211,10 @@ fn socket_owners(proc: &Path) -> HashMap<u64, LocalProcess> {
     holders
 }
 
-/// Id of the user that a process runs as; `None` if unknown.
-pub fn user_of(pid: u32) -> Option<u32> {
-    let metadata = std::fs::metadata(Path::new("/proc").join(pid.to_string()));
-    metadata.ok().map(|it| it.uid())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
     use super::*;
     use crate::FindingSeverity;
 
@@ -309,6 +304,7 @@ mod tests {
             .find(|it| it.address == address)
             .unwrap();
         assert_eq!(found.process.unwrap().pid, std::process::id());
-        assert_eq!(user_of(std::process::id()), Some(found.uid));
+        let user = std::fs::metadata("/proc/self").unwrap().uid();
+        assert_eq!(found.uid, user);
     }
 }

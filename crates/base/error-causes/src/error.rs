@@ -68,14 +68,6 @@ impl ConnectionError {
         self.kind
     }
 
-    /// True if one side refuses the certificate of the other; a retry cannot succeed.
-    pub fn concerns_certificates(&self) -> bool {
-        matches!(
-            self.kind,
-            ConnectionErrorKind::PeerCertificate | ConnectionErrorKind::OwnCertificate
-        )
-    }
-
     pub(crate) fn new(kind: ConnectionErrorKind, text: impl Into<String>) -> Self {
         let text = text.into();
         Self { kind, text }

@@ -131,7 +131,8 @@ impl Store {
         self.query(OPEN, Vec::new()).await
     }
 
-    /// The job of a slot, if it was written; final as with [`Store::inserted_job`].
+    /// The job of a slot, if it was written; final as with [`Store::inserted_job`]. It shows tests that a
+    /// second job was refused.
     pub async fn job_of_slot(&self, slot: SlotKey) -> Result<Option<JobNumber>, StoreError> {
         self.execute_all([]).await?;
         self.query_one(JOB, values![slot]).await

@@ -13,8 +13,6 @@ pub mod code {
     pub const GOING_AWAY: u16 = 1001;
     /// The peer broke the protocol.
     pub const PROTOCOL_ERROR: u16 = 1002;
-    /// The endpoint does not accept this kind of data.
-    pub const UNSUPPORTED: u16 = 1003;
     /// Never sent: stands for a close frame without a code.
     pub const NO_STATUS: u16 = 1005;
     /// Text that is not UTF-8.

@@ -55,7 +55,7 @@ pub(crate) async fn stream(
     let messages: EventMessages = match query.job {
         Some(number) => {
             let job = find_job(&api, &number.to_string()).await?.number;
-            let live = api.jobs.subscribe_live_from(job, from.unwrap_or(0)).await;
+            let live = api.jobs.subscribe_live(job, from.unwrap_or(0)).await;
             Box::pin(job_events(api.clone(), live, slot))
         }
         None => {

@@ -221,7 +221,8 @@ impl SharedBytes {
         }
     }
 
-    /// Bytes currently taken from the pool, without the own bytes of each evaluation.
+    /// Bytes currently taken from the pool, without the own bytes of each evaluation. It shows tests that
+    /// evaluations return them.
     pub fn bytes_taken(&self) -> u64 {
         self.max - self.left.load(Ordering::Relaxed)
     }

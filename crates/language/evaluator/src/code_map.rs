@@ -29,7 +29,8 @@ impl CodeMap {
         self.files.insert(path.into(), bytes.into());
     }
 
-    /// The modules that a module's metadata names.
+    /// Sets the modules that a module's metadata names. Only tests do: a plan's snapshot is read with the
+    /// files that it could load.
     #[must_use]
     pub fn with_dependencies(mut self, module: &str, dependencies: &[&str]) -> Self {
         let names = dependencies.iter().map(|it| Arc::from(*it)).collect();

@@ -29,12 +29,6 @@ impl ParseCache {
         Arc::default()
     }
 
-    /// A cache that shares the code of equal files with other caches.
-    #[must_use]
-    pub fn sharing(shared: Arc<SharedUnits>) -> Arc<Self> {
-        Self::of_environment(Some(shared), false)
-    }
-
     /// A cache for the files of an environment. `applications` is true if its manifests may define
     /// applications.
     #[must_use]

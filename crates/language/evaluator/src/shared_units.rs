@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn equal_files_share_their_code_and_keep_their_paths() {
         let shared = Arc::new(SharedUnits::default());
-        let caches = [(); 2].map(|()| ParseCache::sharing(Arc::clone(&shared)));
+        let caches = [(); 2].map(|()| ParseCache::of_environment(Some(Arc::clone(&shared)), false));
         let text = "notify { 'a': }";
         let first = parse(&caches[0], "/1/site.pp", text);
         let second = parse(&caches[1], "/2/site.pp", text);
@@ -165,7 +165,7 @@ mod tests {
     fn code_is_dropped_with_its_last_environment() {
         let shared = Arc::new(SharedUnits::default());
         let text = "notify { 'a': }";
-        let cache = ParseCache::sharing(Arc::clone(&shared));
+        let cache = ParseCache::of_environment(Some(Arc::clone(&shared)), false);
         drop(parse(&cache, "/1/site.pp", text));
         let identity = || UnitIdentity::new(text, (SourceLanguage::Manifest, false), None);
         assert!(shared.find(&identity()).is_some());
@@ -174,7 +174,7 @@ mod tests {
         drop(cache);
         assert!(shared.find(&identity()).is_none());
         for number in 0..10_000 {
-            let cache = ParseCache::sharing(Arc::clone(&shared));
+            let cache = ParseCache::of_environment(Some(Arc::clone(&shared)), false);
             parse(&cache, "/1/site.pp", &format!("notify {{ '{number}': }}"));
         }
         assert!(shared.lock().number <= super::SWEEP_MIN + 1);

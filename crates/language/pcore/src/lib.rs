@@ -30,7 +30,7 @@ pub use convert::{ConversionError, new_instance};
 pub use data::RichDataError;
 pub use defaults::{CONVERTED_ELEMENTS_MAX, FORMATTED_WIDTH_MAX};
 pub use describe::{
-    CallSignature, TypeMismatch, assert_instance, describe_call, describe_default,
+    CallSignature, TypeMismatch, assert_instance, describe_call,
     describe_mismatch, describe_parameters,
 };
 pub use fast_hash::{FastHashMap, FastHashSet, FastIndexMap};

@@ -57,7 +57,7 @@ impl Type {
 
     /// Parses a type; `lookup` finds the other names.
     pub fn parse_with(text: &str, lookup: TypeLookup<'_>) -> Result<Self, TypeTextError> {
-        match Value::parse_literal_with(text, lookup)? {
+        match Value::parse_literal(text, lookup)? {
             Value::Type(ty) => Ok(ty),
             _ => Err(TypeTextError::NotAType(text.to_owned())),
         }
@@ -80,13 +80,9 @@ impl Type {
 }
 
 impl Value {
-    /// Parses a literal: numbers, texts, lists, hashes, types.
-    pub fn parse_literal(text: &str) -> Result<Self, TypeTextError> {
-        Self::parse_literal_with(text, &|_| None)
-    }
-
-    /// Parses a literal; `lookup` finds names of types that are not Puppet's own.
-    pub fn parse_literal_with(text: &str, lookup: TypeLookup<'_>) -> Result<Self, TypeTextError> {
+    /// Parses a literal: numbers, texts, lists, hashes, types. `lookup` finds names of types that are not
+    /// Puppet's own.
+    pub fn parse_literal(text: &str, lookup: TypeLookup<'_>) -> Result<Self, TypeTextError> {
         let parsed = parse(text)?;
         let reader = TypeExpressionReader {
             ast: &parsed.ast,

@@ -88,16 +88,6 @@ impl ResourceType {
         }
     }
 
-    /// The attribute that a catalog has for the attribute of a manifest: `name` stands for the only
-    /// name variable.
-    #[must_use]
-    pub fn stored_attribute<'n>(&'n self, name: &'n str) -> &'n str {
-        match name {
-            "name" => self.name_variable(),
-            other => other,
-        }
-    }
-
     /// Patterns that take a title apart, the first match wins. `None` if the title is the value of
     /// `name`; then [`name_variables`](Self::name_variables) is empty.
     #[must_use]

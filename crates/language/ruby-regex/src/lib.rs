@@ -117,12 +117,6 @@ impl Regex {
         self.inner.flags
     }
 
-    /// Number of capturing groups, without the whole match.
-    #[must_use]
-    pub fn group_count(&self) -> usize {
-        self.inner.program.captures_len()
-    }
-
     /// The names of groups, each with the numbers of its groups.
     #[must_use]
     pub fn names(&self) -> &[(String, Vec<usize>)] {

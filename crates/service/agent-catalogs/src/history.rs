@@ -73,12 +73,6 @@ impl AgentCatalogs {
             compilation,
         }))
     }
-
-    /// Bytes of the catalogs in memory, about.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        self.inner.kept.bytes()
-    }
 }
 
 fn kept_record(catalog: &KeptAgentCatalog) -> Option<KeptCatalogRecord> {

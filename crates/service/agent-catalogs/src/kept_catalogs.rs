@@ -228,11 +228,6 @@ impl KeptCatalogs {
         }
     }
 
-    /// Bytes of all catalogs and of what they share.
-    pub(crate) fn bytes(&self) -> usize {
-        self.lock().all_bytes()
-    }
-
     fn lock(&self) -> MutexGuard<'_, KeptState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -17,8 +17,8 @@ use crate::router::MessageRouter;
 use crate::sessions::SubscriberUpdate;
 use crate::subscriptions::InventorySubscriber;
 
-/// Close code "try again later": the cursor of the subscriber has expired.
-const BEHIND: u16 = 1013;
+/// Close code for a subscriber whose cursor has expired.
+const BEHIND: u16 = ws::code::TRY_AGAIN_LATER;
 
 pub(crate) async fn run(router: Arc<MessageRouter>, every: Duration, stop: CancellationToken) {
     let mut ticks = interval(every);

@@ -8,15 +8,9 @@ use crate::rerun_budget::{RerunLimits, RerunRate};
 /// a step that takes two runs.
 pub const MAX_WAVES: u32 = 10;
 
-/// The most waves of a request: at a minute each, more than an hour and a half.
-pub const MAX_WAVES_LIMIT: u32 = 100;
-
 /// Longest pause that a node's request causes, unless the request of the job says otherwise: after it the regular run of
 /// most nodes would have come.
 pub const MAX_DELAY: Duration = Duration::from_secs(1_800);
-
-/// Longest pause that a job may allow or demand between two waves.
-pub const PAUSE_LIMIT: Duration = Duration::from_secs(86_400);
 
 /// Resources by which a run that repeats itself is explained.
 pub const NAMED_RESOURCES: usize = 5;

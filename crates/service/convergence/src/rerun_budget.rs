@@ -166,7 +166,7 @@ impl RerunBudget {
         RerunAnswer::Start { left_out }
     }
 
-    /// Number of buckets of nodes that are kept.
+    /// Number of buckets of nodes that are kept; it shows tests that full ones are not.
     pub fn buckets(&self) -> usize {
         self.nodes.len()
     }

@@ -18,13 +18,8 @@ pub struct FollowError;
 // === impl Jobs ===
 
 impl Jobs {
-    /// Follows a job from its first event; its live output from now on.
-    pub async fn subscribe_live(&self, job: JobNumber) -> LiveSubscription {
-        self.subscribe_live_from(job, 0).await
-    }
-
-    /// Follows a job from the event `from_event` (inclusive); its live output from now on.
-    pub async fn subscribe_live_from(&self, job: JobNumber, from_event: i64) -> LiveSubscription {
+    /// Follows a job from the event `from_event` (inclusive; 0 for all); its live output from now on.
+    pub async fn subscribe_live(&self, job: JobNumber, from_event: i64) -> LiveSubscription {
         let (reply, answer) = oneshot::channel();
         let feed = match self.send_command(EngineCommand::Watch { job, reply }).await {
             Some(()) => answer.await.ok().flatten(),

@@ -16,7 +16,7 @@ use pki::seal::SealKey;
 use pxp::action::CodeId;
 use pxp::action::ShownLease;
 use store::{JobNumber, Store, StoreError};
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -60,7 +60,6 @@ struct JobsHandleState {
     commands: mpsc::Sender<EngineCommand>,
     blocking_requests: Arc<BlockingRequests>,
     metrics: Arc<JobMetrics>,
-    prune: Arc<Notify>,
     /// Set when the engine ended without a shutdown request.
     lost: watch::Receiver<Option<EngineLost>>,
     puppet_ends: watch::Receiver<u64>,
@@ -194,14 +193,12 @@ impl Jobs {
         });
         let presence = PresenceLog::new(store.clone(), fabric.clone(), before, config.away_grace);
         tasks.spawn(presence.run(config.presence_interval, stopped.clone()));
-        let prune = Arc::<Notify>::default();
         if let Some(after) = config.prune_after {
             let pruner = JobPruner {
                 store: store.clone(),
                 clock: Arc::clone(&config.clock),
                 after,
                 every: config.prune_every,
-                nudge: Arc::clone(&prune),
                 downloads: config.downloads.clone(),
                 stopped: stopped.clone(),
             };
@@ -229,7 +226,6 @@ impl Jobs {
             commands,
             blocking_requests: asks,
             metrics,
-            prune,
             lost,
             puppet_ends: puppet_over,
             returning,
@@ -467,11 +463,6 @@ impl Jobs {
     /// Counters and gauges of the engine.
     pub fn metrics(&self) -> &Arc<JobMetrics> {
         &self.shared.metrics
-    }
-
-    /// Triggers a search for old jobs to delete now.
-    pub fn prune_soon(&self) {
-        self.shared.prune.notify_one();
     }
 
     /// Returns when the engine has ended without a shutdown request, with the reason: its store

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use store::{Clock, Store};
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::download;
@@ -18,7 +17,6 @@ pub(crate) struct JobPruner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) after: Duration,
     pub(crate) every: Duration,
-    pub(crate) nudge: Arc<Notify>,
     /// Directory of files that plans downloaded; they are deleted with their plan jobs.
     pub(crate) downloads: Option<PathBuf>,
     pub(crate) stopped: CancellationToken,
@@ -31,7 +29,6 @@ impl JobPruner {
             tokio::select! {
                 () = self.stopped.cancelled() => return,
                 () = tokio::time::sleep(self.every) => {}
-                () = self.nudge.notified() => {}
             }
         }
     }

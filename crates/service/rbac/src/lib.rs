@@ -182,29 +182,6 @@ impl Rbac {
         })
     }
 
-    /// Fails unless `identity` has the permission on one of these instances. For a node group, the
-    /// caller passes the group first and then its ancestors, from which permissions are inherited.
-    pub fn authorize_any(
-        &self,
-        identity: &UserIdentity,
-        object_type: &str,
-        action: &str,
-        instances: &[&str],
-    ) -> Result<(), PermissionDenied> {
-        let may = |instance: &&str| {
-            let asked = RequestedPermission::on(object_type, action, instance);
-            self.authorize(identity, asked).is_ok()
-        };
-        if instances.iter().any(may) {
-            return Ok(());
-        }
-        let first = instances.first().copied().unwrap_or(permission::ALL);
-        self.authorize(
-            identity,
-            RequestedPermission::on(object_type, action, first),
-        )
-    }
-
     /// Counters of logins and tokens.
     pub fn metrics(&self) -> &RbacMetrics {
         &self.inner.metrics

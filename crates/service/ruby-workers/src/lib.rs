@@ -39,8 +39,7 @@ pub use hidden_files::{HiddenPaths, HideFilesError};
 pub use interrupt::RubyInterrupt;
 pub use pool::RubyWorkers;
 pub use protocol::{
-    RubyBlock, RubyBlockShape, RubyFunctionDescription, RubyHieraCall, RubyResourceType,
-    RubyTemplate, RubyTitlePattern,
+    RubyBlock, RubyBlockShape, RubyHieraCall, RubyResourceType, RubyTemplate, RubyTitlePattern,
 };
 pub use session::RubySession;
 pub use settings::{RubyUser, RubyUserError, RubyWorkerSettings};

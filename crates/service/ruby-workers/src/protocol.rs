@@ -58,19 +58,6 @@ pub struct RubyHieraCall {
     pub cache: String,
 }
 
-/// A function as its Ruby code describes it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct RubyFunctionDescription {
-    /// 3 or 4: the version of Puppet that brought the function's API.
-    pub api: u8,
-    /// Number of arguments of a 3.x function; negative: at least `-(n + 1)`.
-    pub arity: Option<i64>,
-    /// False for a statement.
-    pub returns: bool,
-    /// Signatures of a 4.x function as texts of Callable types.
-    pub signatures: Vec<String>,
-}
-
 /// Facts about a resource type that a compiler needs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RubyResourceType {

@@ -182,7 +182,7 @@ impl Schedules {
         Ok((items.collect::<Result<_, _>>()?, total))
     }
 
-    /// Makes the actor read the clock now.
+    /// Makes the actor read the clock now, for tests that set it.
     pub fn wake_actor(&self) {
         self.shared.parts.written.notify_one();
     }

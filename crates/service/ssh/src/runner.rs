@@ -134,7 +134,8 @@ impl SshRunner {
         Arc::clone(&self.shared.metrics)
     }
 
-    /// Waits until no run is active, including clean-ups. New requests are still accepted.
+    /// Waits until no run is active, including clean-ups, for tests that read what these left. New requests
+    /// are still accepted.
     pub async fn wait_idle(&self) {
         self.shared.tasks.close();
         self.shared.tasks.wait().await;

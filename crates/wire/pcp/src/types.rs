@@ -21,16 +21,10 @@ pub const INVENTORY_RESPONSE: &str = "http://puppetlabs.com/inventory_response";
 /// Broker's message about changed connections, with data [`InventoryUpdate`].
 pub const INVENTORY_UPDATE: &str = "http://puppetlabs.com/inventory_update";
 /// Error message. Its data is a bare string in v2 (and in a [`PcpMessage`](crate::PcpMessage)), and
-/// [`ErrorMessage`] in v1.
+/// an object of the string and the id of the message that caused the error in v1.
 pub const ERROR_MESSAGE: &str = "http://puppetlabs.com/error_message";
 /// Part of the v1 specification; no broker in the field sends it, but clients understand it.
 pub const TTL_EXPIRED: &str = "http://puppetlabs.com/ttl_expired";
-/// Part of the specifications; never sent by any implementation.
-pub const VERSION_ERROR: &str = "http://puppetlabs.com/version_error";
-/// Part of the v1 specification; never sent by any implementation.
-pub const DESTINATION_REPORT: &str = "http://puppetlabs.com/destination_report";
-/// Part of the v2 specification; brokers send an [`ERROR_MESSAGE`] instead.
-pub const UNAUTHORIZED: &str = "http://puppetlabs.com/unauthorized";
 
 /// Longest description of a data error in characters; it may contain a key that a peer invented.
 const MAX_REASON_CHARS: usize = 160;
@@ -94,17 +88,6 @@ pub struct AssociateResponse {
     /// Reason for a refusal; `None` on success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-}
-
-/// The data of an [`ERROR_MESSAGE`] in v1.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ErrorMessage {
-    /// Id of the message that caused the error.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<MessageId>,
-    /// Error text for people.
-    pub description: String,
 }
 
 /// The data of [`TTL_EXPIRED`].

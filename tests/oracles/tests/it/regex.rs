@@ -71,7 +71,6 @@ fn answer(pattern: &str, flags: &str, subjects: &[String]) -> Value {
     let found: Vec<Value> = subjects.iter().map(|it| found(&regex, it)).collect();
     json!({
         "inspect": regex.inspect(),
-        "printed": regex.to_printed(),
         "names": names,
         "found": found,
     })
@@ -102,7 +101,7 @@ fn differences(
     subjects: &[String],
     wrong: &mut Vec<String>,
 ) {
-    for part in ["error", "inspect", "printed", "names"] {
+    for part in ["error", "inspect", "names"] {
         if ours[part] != theirs[part] {
             wrong.push(format!(
                 "/{pattern}/ {part}: ours {} Ruby {}",

@@ -506,7 +506,7 @@ async fn a_run_over_ssh_whose_server_is_gone_meanwhile_ends_as_unknown() {
     site.store("bare").await;
     let (job, group) = site.endless().await;
     let (jobs, again) = site.restart().await;
-    let mut live = jobs.subscribe_live(job.parse().unwrap()).await;
+    let mut live = jobs.subscribe_live(job.parse().unwrap(), 0).await;
     while live.next().await.unwrap().is_some() {}
 
     let nodes = site.nodes(&job).await;
@@ -577,7 +577,7 @@ async fn a_rollout_over_ssh_goes_on_after_a_restart_in_its_pause() {
         .world
         .state
         .jobs
-        .subscribe_live(job.parse().unwrap())
+        .subscribe_live(job.parse().unwrap(), 0)
         .await;
     loop {
         let event = live.next().await.unwrap().unwrap();
@@ -588,7 +588,7 @@ async fn a_rollout_over_ssh_goes_on_after_a_restart_in_its_pause() {
     let (jobs, runner) = site.restart().await;
     let first = logged(&log);
     assert_eq!((first.len(), first.matches('e').count()), (4, 2), "{first}");
-    let mut live = jobs.subscribe_live(job.parse().unwrap()).await;
+    let mut live = jobs.subscribe_live(job.parse().unwrap(), 0).await;
     while live.next().await.unwrap().is_some() {}
     let nodes = site.nodes(&job).await;
     for node in nodes.as_array().unwrap() {

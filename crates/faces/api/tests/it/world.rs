@@ -292,7 +292,7 @@ impl World {
     /// Waits for the last event of the job.
     pub(crate) async fn over(&self, job: &str) {
         let number = job.parse().expect("a number");
-        let mut live = self.state.jobs.subscribe_live(number).await;
+        let mut live = self.state.jobs.subscribe_live(number, 0).await;
         while live.next().await.expect("the store answers").is_some() {}
     }
 }

@@ -374,31 +374,6 @@ impl Evaluator<'_> {
         Ok(Some(LoadedPlan { unit, code, index }))
     }
 
-    /// Loads a plan from a text, for tests and for code outside of modules.
-    pub fn plan_in(
-        &mut self,
-        text: &str,
-        file: &str,
-        module: Option<&str>,
-    ) -> EvalResult<Option<LoadedPlan>> {
-        self.shared.loader.set_file_owner(&file.into(), module);
-        let unit = parse::text_unit(
-            text,
-            Some(file),
-            self.shared.loader.language(),
-            FileScope::Top,
-            self.stack,
-        )?;
-        Ok(unit.definitions.iter().find_map(|it| match it.what {
-            DefinitionCode::Plan { code } => Some(LoadedPlan {
-                unit: Arc::clone(&unit),
-                code,
-                index: it.index,
-            }),
-            _ => None,
-        }))
-    }
-
     /// Types of a plan's parameters, in order of declaration.
     pub fn plan_types(&mut self, plan: &LoadedPlan) -> EvalResult<Vec<Type>> {
         Ok(self.signature(&plan.unit, plan.code)?.types.clone())

@@ -35,7 +35,9 @@ impl LookupHost for Given<'_> {
     fn variable(&mut self, name: &str) -> Result<Option<Value>, HostError> {
         Ok(match name.trim_start_matches("::") {
             "a" => Some(Value::from("x")),
-            "facts" => Value::parse_literal("{os => {family => 'Debian'}, list => [1, 2]}").ok(),
+            "facts" => {
+                Value::parse_literal("{os => {family => 'Debian'}, list => [1, 2]}", &|_| None).ok()
+            }
             _ => None,
         })
     }

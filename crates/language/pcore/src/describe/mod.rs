@@ -15,7 +15,7 @@ mod path;
 
 pub use call::{CallSignature, describe_call};
 pub(crate) use message::article;
-pub use parameters::{describe_default, describe_parameters};
+pub use parameters::describe_parameters;
 
 use crate::types::Type;
 use crate::value::Value;

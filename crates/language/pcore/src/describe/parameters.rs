@@ -43,21 +43,6 @@ pub fn describe_parameters(
     refuse(subject, &errors)
 }
 
-/// Checks a parameter's default value.
-pub fn describe_default(
-    subject: &str,
-    name: &str,
-    ty: &Type,
-    value: &Value,
-) -> Result<(), TypeMismatch> {
-    if ty.is_instance(value) {
-        return Ok(());
-    }
-    let actual = Type::infer_detailed(value).generalize();
-    let errors = describe(ty, &actual, &[MismatchPathStep::Parameter(name.to_owned())]);
-    refuse(subject, &errors)
-}
-
 fn refuse(subject: &str, errors: &[TypeMismatchDetail]) -> Result<(), TypeMismatch> {
     let message = match errors {
         [] => return Ok(()),

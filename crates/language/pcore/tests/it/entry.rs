@@ -21,7 +21,7 @@ pub(crate) fn types(data: &[u8]) {
         .take(2)
         .filter_map(|line| Type::parse(line).ok())
         .collect();
-    let value = Value::parse_literal(lines.next().unwrap_or_default());
+    let value = Value::parse_literal(lines.next().unwrap_or_default(), &|_| None);
     for ty in &types {
         let printed = ty.to_string();
         // Some types have no text that a program could write, such as that of an unknown regular

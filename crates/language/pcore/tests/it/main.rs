@@ -27,7 +27,7 @@ fn ty(text: &str) -> Type {
 
 /// Parses a literal value.
 fn value(text: &str) -> Value {
-    Value::parse_literal(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    Value::parse_literal(text, &|_| None).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// The result of `T(arguments)` as a program writes it, or its error.

@@ -27,7 +27,7 @@ fn object_with(
 }
 
 fn value_with(text: &str, lookup: &dyn Fn(&str) -> Option<Type>) -> Value {
-    Value::parse_literal_with(text, lookup).unwrap_or_else(|error| panic!("{text}: {error}"))
+    Value::parse_literal(text, lookup).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn make(object: &Arc<ObjectTypeDefinition>, arguments: &str) -> Result<Value, String> {

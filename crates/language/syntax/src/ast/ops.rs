@@ -104,21 +104,6 @@ impl BinaryOp {
         }
     }
 
-    /// True for the operators `+ - * / % << >>`.
-    #[must_use]
-    pub fn is_arithmetic(self) -> bool {
-        matches!(
-            self,
-            Self::Add
-                | Self::Sub
-                | Self::Mul
-                | Self::Div
-                | Self::Mod
-                | Self::ShiftLeft
-                | Self::ShiftRight
-        )
-    }
-
     /// True for the operators `== != < <= > >=`.
     #[must_use]
     pub fn is_comparison(self) -> bool {

@@ -26,7 +26,7 @@ const SUPERSEDED: u16 = 4001;
 /// Close code for a missing certificate, the same as in other PCP brokers.
 const NO_CERTIFICATE: u16 = 4003;
 /// Close code for a state of the broker, the same as in other PCP brokers.
-const UNAVAILABLE: u16 = 1011;
+const UNAVAILABLE: u16 = ws::code::INTERNAL_ERROR;
 
 pub(super) enum AssociationOutcome {
     Session(SessionParts),

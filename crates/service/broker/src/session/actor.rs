@@ -23,7 +23,7 @@ use crate::router::{MessageRouter, RoutingResult};
 use crate::tls::{READ_BYTES, TlsError, TlsReadOutcome, TlsSocket};
 
 /// Close code for a large message that is too slow.
-const TOO_SLOW: u16 = 1008;
+const TOO_SLOW: u16 = ws::code::POLICY;
 
 /// Cause of the end of a session; the label of its metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +188,7 @@ impl SessionActor {
                     tracing::warn!(client = %self.session.uri, remote = %self.session.remote,
                         "certificate was revoked, the session is cut");
                     self.start_close(SessionClose {
-                        code: 1012,
+                        code: ws::code::RESTART,
                         reason: "Certificate revoked.".to_owned(),
                     });
                 }

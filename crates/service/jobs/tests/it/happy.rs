@@ -157,7 +157,7 @@ async fn a_finished_job_can_still_be_followed() {
     let job = world.run(request(&nodes)).await;
     let first = world.over(job).await;
     assert_eq!(world.over(job).await, first);
-    let mut live = world.jobs().subscribe_live_from(job, first[1].id).await;
+    let mut live = world.jobs().subscribe_live(job, first[1].id).await;
     let mut again = Vec::new();
     while let Some(jobs::LiveEvent::Event(event)) = live.next().await.unwrap() {
         again.push(event);

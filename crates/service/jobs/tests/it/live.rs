@@ -41,7 +41,7 @@ async fn output_arrives_as_it_is_written_and_before_the_end() {
         },
     );
     let job = world.run(request(&nodes)).await;
-    let (output, kinds, lagged) = read(world.jobs().subscribe_live(job).await).await;
+    let (output, kinds, lagged) = read(world.jobs().subscribe_live(job, 0).await).await;
     assert!(output == text());
     assert_eq!(lagged, 0);
     assert_eq!(kinds, ["node_running", "node_finished", "job_finished"]);
@@ -58,7 +58,7 @@ async fn the_agent_is_held_back_by_a_reader_that_does_not_read() {
         },
     );
     let job = world.run(request(&nodes)).await;
-    let mut live = world.jobs().subscribe_live(job).await;
+    let mut live = world.jobs().subscribe_live(job, 0).await;
     let window = 4 * 1_024 * 1_024 / 250;
     world
         .until("the first window is sent", |world| {
@@ -102,8 +102,8 @@ async fn a_slow_reader_is_told_what_it_missed_and_misses_no_event() {
         },
     );
     let job = world.run(request(&nodes)).await;
-    let slow = world.jobs().subscribe_live(job).await;
-    let fast = world.jobs().subscribe_live(job).await;
+    let slow = world.jobs().subscribe_live(job, 0).await;
+    let fast = world.jobs().subscribe_live(job, 0).await;
     let (output, fast_kinds, lagged) = read(fast).await;
     assert!(
         output.len() > long.len() / 2 && lagged == 0,
@@ -149,7 +149,7 @@ async fn a_stock_agent_runs_while_somebody_watches() {
         },
     );
     let job = world.run(request(&nodes)).await;
-    let (output, kinds, _) = read(world.jobs().subscribe_live(job).await).await;
+    let (output, kinds, _) = read(world.jobs().subscribe_live(job, 0).await).await;
     assert!(output.is_empty());
     assert_eq!(kinds.last().map(String::as_str), Some("job_finished"));
 }
@@ -194,7 +194,7 @@ async fn what_a_task_marks_as_sensitive_reaches_no_reader() {
         },
     );
     let job = world.run(request(&nodes)).await;
-    let (output, kinds, _) = read(world.jobs().subscribe_live(job).await).await;
+    let (output, kinds, _) = read(world.jobs().subscribe_live(job, 0).await).await;
     assert_eq!(output, br#"{"user": "x", "_sensitive""#);
     assert_eq!(kinds, ["node_running", "node_finished", "job_finished"]);
 }

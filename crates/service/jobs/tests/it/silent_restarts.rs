@@ -112,7 +112,7 @@ impl TimedServer {
 
     /// Waits until the end of the job is written.
     async fn follow(&self, job: JobNumber) {
-        let mut live = self.jobs.subscribe_live(job).await;
+        let mut live = self.jobs.subscribe_live(job, 0).await;
         while live.next().await.unwrap().is_some() {}
     }
 

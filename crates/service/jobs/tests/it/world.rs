@@ -227,7 +227,7 @@ impl World {
 
     /// All events of the job, when it is over.
     pub(crate) async fn over(&self, job: JobNumber) -> Vec<EventRow> {
-        let mut live = self.jobs().subscribe_live(job).await;
+        let mut live = self.jobs().subscribe_live(job, 0).await;
         let mut events = Vec::new();
         let read = async {
             while let Some(event) = live.next().await.unwrap() {

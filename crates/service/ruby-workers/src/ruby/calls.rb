@@ -103,7 +103,6 @@ module TuttiWorker
       when 'erb' then erb(session, message)
       when 'block' then block(session, message, rich)
       when 'hiera' then hiera(session, message, rich)
-      when 'describe' then Functions.describe(message['name'])
       when 'type' then resource_type(message['name'])
       when 'transports' then Transports.load(message['path'])
       else raise ArgumentError, "unknown call #{message['op'].inspect}"

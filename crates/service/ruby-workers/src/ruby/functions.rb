@@ -36,19 +36,6 @@ module TuttiWorker
       kinds = block.parameters.map(&:first)
       { 'required' => kinds.count(:req), 'optional' => kinds.count(:opt), 'rest' => kinds.include?(:rest) }
     end
-
-    # API, kind of result, arity and signatures of a function, or nil.
-    def self.describe(name)
-      function = load(name)
-      return nil if function.nil?
-      if function.class.respond_to?(:method3x)
-        env = Puppet.lookup(:current_environment)
-        info = { 'api' => 3, 'arity' => Puppet::Parser::Functions.arity(name, env) }
-        info['returns'] = Puppet::Parser::Functions.rvalue?(name, env)
-        return info.merge('signatures' => [])
-      end
-      { 'api' => 4, 'arity' => nil, 'returns' => true, 'signatures' => function.class.signatures.map { |s| s.type.to_s } }
-    end
   end
 end
 

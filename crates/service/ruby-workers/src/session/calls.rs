@@ -10,9 +10,7 @@ use super::{RubySession, from_rich, to_rich};
 use crate::callbacks::RubyCallbacks;
 use crate::error::RubyCallError;
 use crate::preloaded_code::PreloadedCode;
-use crate::protocol::{
-    RubyBlockShape, RubyFunctionDescription, RubyHieraCall, RubyResourceType, RubyTemplate,
-};
+use crate::protocol::{RubyBlockShape, RubyHieraCall, RubyResourceType, RubyTemplate};
 
 impl RubySession {
     /// Calls a function of the environment's modules, of either API. The arguments are those of the
@@ -96,17 +94,6 @@ impl RubySession {
             Some(value) => read_value(name, value, callbacks).map(Some),
             None => Ok(None),
         }
-    }
-
-    /// API and signatures of a function; `None` if there is no such function.
-    pub fn describe_function(
-        &self,
-        name: &str,
-        callbacks: &mut dyn RubyCallbacks,
-    ) -> Result<Option<RubyFunctionDescription>, RubyCallError> {
-        let message = json!({"op": "describe", "name": name});
-        let result = self.call(name, &message, callbacks)?;
-        read_description(name, result)
     }
 
     /// A resource type; `None` if neither Puppet nor a module has it.

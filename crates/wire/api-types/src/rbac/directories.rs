@@ -91,9 +91,6 @@ pub struct LdapSettings {
     pub disable_ldap_matching_rule_in_chain: bool,
 }
 
-/// Reply to `GET v2/ds`: all directories, in the order in which they are searched.
-pub type DirectoryList = Vec<LdapSettings>;
-
 /// Result of a test of a directory; the HTTP status is 400 if there is an `error`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DirectoryTest {

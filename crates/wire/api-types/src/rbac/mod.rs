@@ -11,9 +11,7 @@ mod task_targets;
 mod tokens;
 mod users;
 
-pub use directories::{
-    DirectoryList, DirectoryTest, FoundUser, LdapDelete, LdapId, LdapSettings, LdapTest,
-};
+pub use directories::{DirectoryTest, FoundUser, LdapDelete, LdapId, LdapSettings, LdapTest};
 pub use groups::{Group, GroupImport, GroupUpdate};
 pub use oidc::{OidcFinish, OidcStart, OidcStarted};
 pub use passwords::{

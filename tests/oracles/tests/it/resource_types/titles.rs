@@ -140,7 +140,10 @@ fn describe_parts(ours: &ResourceType, title: &str) -> Result<Value, TitleError>
         .filter(|(name, _)| ours.has_attribute(name))
         .collect();
     let set = |name: &str| {
-        let stored = |it: &&&(&str, &str)| ours.stored_attribute(it.0) == name;
+        let stored = |it: &&&(&str, &str)| match it.0 {
+            "name" => ours.name_variable() == name,
+            other => other == name,
+        };
         accepted.iter().rev().find(stored).map(|(_, value)| value)
     };
     let key = ours.uniqueness_key(title, |_| None::<&&str>)?;

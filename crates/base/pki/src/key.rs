@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rcgen::{KeyPair, PublicKeyData, RsaKeySize, SignatureAlgorithm};
 use rustls_pki_types::PrivateKeyDer;
+use zeroize::Zeroizing;
 
 use crate::pem_file::{self, PemFileError};
 
@@ -43,7 +44,8 @@ pub fn generate(key_type: KeyType) -> Result<KeyPair, PrivateKeyError> {
 
 /// Reads a private key in PKCS#8, PKCS#1 (as puppetserver writes) or SEC1 form.
 pub fn read(path: &Path) -> Result<KeyPair, PrivateKeyError> {
-    from_der(&pem_file::private_key(path)?).ok_or_else(|| PrivateKeyError::Unsupported {
+    let der = Zeroizing::new(pem_file::private_key(path)?);
+    from_der(&der).ok_or_else(|| PrivateKeyError::Unsupported {
         path: path.to_owned(),
     })
 }

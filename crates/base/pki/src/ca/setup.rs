@@ -62,7 +62,7 @@ pub(super) fn import(layout: &CaLayout, files: &ImportFiles) -> Result<(), OpenC
     // Check first, so that a refused import leaves no files.
     CaIssuer::load(&files.cert_bundle, &files.key)?;
     let cert_pem = String::from_utf8_lossy(&pem_file::read(&files.cert_bundle)?).into_owned();
-    let key_pem = pem_file::read(&files.key)?;
+    let key_pem = pem_file::read_secret(&files.key)?;
     let crl_pem = match &files.crl_chain {
         Some(path) => {
             pem_file::crls(path)?;

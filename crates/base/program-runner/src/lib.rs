@@ -12,6 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
+use tokio::time::error::Elapsed;
 
 use crate::defaults::{LINE_BYTES, OUTPUT_BYTES};
 
@@ -49,22 +50,13 @@ struct ChildProcessGroup {
 /// Runs a program to its end. It may print at most `most` bytes. Dropping the future kills the
 /// program.
 pub async fn run(
-    mut command: Command,
+    command: Command,
     limit: Duration,
     most: usize,
 ) -> Result<ProgramOutput, ProgramError> {
-    command
-        .process_group(0)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    let mut group = ChildProcessGroup::new(command.spawn().map_err(ProgramError::Start)?);
+    let mut group = ChildProcessGroup::start(command)?;
     let ended = tokio::time::timeout(limit, group.read(most)).await;
-    let ended = ended.unwrap_or(Err(ProgramError::TimedOut(limit)));
-    if ended.is_err() {
-        group.end().await;
-    }
-    ended
+    group.end_unless_done(ended, limit).await
 }
 
 /// Runs a program to its end, with this standard input, of which it need not read all. The beginning
@@ -74,27 +66,37 @@ pub async fn run_with_input(
     input: &[u8],
     limit: Duration,
 ) -> Result<ProgramOutput, ProgramError> {
-    command
-        .process_group(0)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    let mut group = ChildProcessGroup::new(command.spawn().map_err(ProgramError::Start)?);
+    command.stdin(Stdio::piped());
+    let mut group = ChildProcessGroup::start(command)?;
     let ended = tokio::time::timeout(limit, group.feed_and_read(input)).await;
-    let ended = ended.unwrap_or(Err(ProgramError::TimedOut(limit)));
-    if ended.is_err() {
-        group.end().await;
-    }
-    ended
+    group.end_unless_done(ended, limit).await
 }
 
 // === impl ChildProcessGroup ===
 
 impl ChildProcessGroup {
-    fn new(child: Child) -> Self {
+    fn start(mut command: Command) -> Result<Self, ProgramError> {
+        command
+            .process_group(0)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        let child = command.spawn().map_err(ProgramError::Start)?;
         let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        Self { child, leader }
+        Ok(Self { child, leader })
+    }
+
+    /// The result of the program, which is killed if it failed or took longer than `limit`.
+    async fn end_unless_done(
+        &mut self,
+        ended: Result<Result<ProgramOutput, ProgramError>, Elapsed>,
+        limit: Duration,
+    ) -> Result<ProgramOutput, ProgramError> {
+        let ended = ended.unwrap_or(Err(ProgramError::TimedOut(limit)));
+        if ended.is_err() {
+            self.end().await;
+        }
+        ended
     }
 
     async fn read(&mut self, most: usize) -> Result<ProgramOutput, ProgramError> {

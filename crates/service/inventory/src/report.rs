@@ -73,6 +73,26 @@ pub struct ReportMetric {
 // === impl PuppetReport ===
 
 impl PuppetReport {
+    /// PuppetDB's columns of a report, without `metrics`, which are large.
+    pub const COLUMNS: [&str; 16] = [
+        "hash",
+        "transaction_uuid",
+        "status",
+        "noop",
+        "noop_pending",
+        "corrective_change",
+        "environment",
+        "configuration_version",
+        "catalog_uuid",
+        "code_id",
+        "cached_catalog_status",
+        "job_id",
+        "puppet_version",
+        "start_time",
+        "end_time",
+        "receive_time",
+    ];
+
     /// Returns `true` if this is the agent's own report.
     pub fn is_from_agent(&self) -> bool {
         !self.hash.is_empty()

@@ -18,28 +18,6 @@ use crate::report::{ReportedEvent, ReportedResource, RunLogEntry, RunReportDetai
 use crate::selection::{select_logs, select_resources};
 use crate::text::{clean_message, clean_name};
 
-/// The columns of a summary.
-const COLUMNS: [&str; 18] = [
-    "certname",
-    "hash",
-    "transaction_uuid",
-    "status",
-    "noop",
-    "noop_pending",
-    "corrective_change",
-    "environment",
-    "configuration_version",
-    "catalog_uuid",
-    "code_id",
-    "cached_catalog_status",
-    "job_id",
-    "puppet_version",
-    "start_time",
-    "end_time",
-    "receive_time",
-    "report_format",
-];
-
 /// A report as PuppetDB returns it, with the parts that are in a document of their own.
 #[derive(Deserialize)]
 struct PuppetDbReport {
@@ -122,7 +100,10 @@ pub(crate) async fn list(
     for (column, value) in filters {
         selected.extend(value.as_ref().map(|value| json!(["=", column, value])));
     }
-    let mut extract = vec![json!("extract"), json!(COLUMNS)];
+    let columns = PuppetReport::COLUMNS
+        .into_iter()
+        .chain(["certname", "report_format"]);
+    let mut extract = vec![json!("extract"), json!(columns.collect::<Vec<_>>())];
     if selected.len() > 1 {
         extract.push(Value::Array(selected));
     }

@@ -27,27 +27,6 @@ use crate::query_permits::QueryOrigin;
 use crate::{NodeQuery, NodeRecord, PuppetReport, QueryError};
 use client::PuppetDbClient;
 
-/// The columns that make a [`PuppetReport`]; without logs and resources, which are large.
-const REPORT_COLUMNS: &[&str] = &[
-    "hash",
-    "transaction_uuid",
-    "status",
-    "noop",
-    "noop_pending",
-    "corrective_change",
-    "environment",
-    "configuration_version",
-    "catalog_uuid",
-    "code_id",
-    "cached_catalog_status",
-    "job_id",
-    "puppet_version",
-    "start_time",
-    "end_time",
-    "receive_time",
-    "metrics",
-];
-
 /// A client of PuppetDB.
 #[derive(Debug)]
 pub(crate) struct PuppetDbBackend {
@@ -157,10 +136,11 @@ impl PuppetDbBackend {
             ["=", "certname", certname.as_str()],
             ["=", "transaction_uuid", transaction_uuid]
         ]);
+        let columns = PuppetReport::COLUMNS.into_iter().chain(["metrics"]);
         let ast = json!([
             "from",
             "reports",
-            ["extract", REPORT_COLUMNS, of_run],
+            ["extract", columns.collect::<Vec<_>>(), of_run],
             ["limit", 1]
         ]);
         let question = json!({ "query": ast });

@@ -10,36 +10,44 @@ use pcore::{Hash, Value};
 use crate::Evaluator;
 use crate::defaults::VALUE_BYTES_MAX;
 use crate::error::EvalResult;
-pub use crate::label::{a_an, ruby_class as class_name};
+pub use crate::label::ruby_class as class_name;
+pub use syntax::ast::labels::with_article;
 
 /// Writes a value as in an interpolated string.
 pub(crate) fn interpolate(value: &Value, into: &mut dyn Write) -> fmt::Result {
     match value {
         Value::Undef => Ok(()),
-        Value::Array(elements) => {
-            into.write_char('[')?;
-            for (index, element) in elements.iter().enumerate() {
-                if index > 0 {
-                    into.write_str(", ")?;
-                }
-                interpolate(element, into)?;
-            }
-            into.write_char(']')
-        }
-        Value::Hash(entries) => {
-            into.write_char('{')?;
-            for (index, (key, value)) in entries.iter().enumerate() {
-                if index > 0 {
-                    into.write_str(", ")?;
-                }
-                interpolate(key, into)?;
-                into.write_str(" => ")?;
-                interpolate(value, into)?;
-            }
-            into.write_char('}')
-        }
+        Value::Array(elements) => write_array(elements, interpolate, into),
+        Value::Hash(entries) => write_hash(entries, " => ", interpolate, into),
         leaf => self::leaf(leaf, into),
     }
+}
+
+/// A writer of values, which a list or hash uses for its elements.
+type WriteValue = fn(&Value, &mut dyn Write) -> fmt::Result;
+
+fn write_array(elements: &[Value], write: WriteValue, into: &mut dyn Write) -> fmt::Result {
+    into.write_char('[')?;
+    for (index, element) in elements.iter().enumerate() {
+        if index > 0 {
+            into.write_str(", ")?;
+        }
+        write(element, into)?;
+    }
+    into.write_char(']')
+}
+
+fn write_hash(entries: &Hash, arrow: &str, write: WriteValue, into: &mut dyn Write) -> fmt::Result {
+    into.write_char('{')?;
+    for (index, (key, value)) in entries.iter().enumerate() {
+        if index > 0 {
+            into.write_str(", ")?;
+        }
+        write(key, into)?;
+        into.write_str(arrow)?;
+        write(value, into)?;
+    }
+    into.write_char('}')
 }
 
 /// Writes a value that contains no others.
@@ -93,28 +101,8 @@ fn write_inspect(value: &Value, into: &mut dyn Write) -> fmt::Result {
         Value::Default => into.write_str(":default"),
         Value::Str(text) => into.write_str(&syntax::ruby_inspect(text)),
         Value::Sensitive(_) => write!(into, "#<{}>", pcore::REDACTED),
-        Value::Array(elements) => {
-            into.write_char('[')?;
-            for (index, element) in elements.iter().enumerate() {
-                if index > 0 {
-                    into.write_str(", ")?;
-                }
-                write_inspect(element, into)?;
-            }
-            into.write_char(']')
-        }
-        Value::Hash(entries) => {
-            into.write_char('{')?;
-            for (index, (key, value)) in entries.iter().enumerate() {
-                if index > 0 {
-                    into.write_str(", ")?;
-                }
-                write_inspect(key, into)?;
-                into.write_str("=>")?;
-                write_inspect(value, into)?;
-            }
-            into.write_char('}')
-        }
+        Value::Array(elements) => write_array(elements, write_inspect, into),
+        Value::Hash(entries) => write_hash(entries, "=>", write_inspect, into),
         leaf => self::leaf(leaf, into),
     }
 }

@@ -3,11 +3,10 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use pcore::{Hash, Value};
+use pcore::{Hash, Value, ruby_class};
 
 use crate::Error;
 use crate::explain::inspect;
-use crate::key::ruby_class;
 use crate::merge::unique;
 
 /// Options of a deep merge.
@@ -188,7 +187,7 @@ fn order(a: &Value, b: &Value) -> Option<Ordering> {
 fn not_comparable_error(a: &Value, b: &Value) -> Error {
     let with = match b {
         Value::Undef | Value::Bool(_) | Value::Int(_) | Value::Float(_) => inspect(b),
-        _ => ruby_class(b).to_owned(),
+        _ => ruby_class(b),
     };
     Error::data(format!(
         "comparison of {} with {with} failed",

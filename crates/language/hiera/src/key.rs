@@ -137,23 +137,9 @@ fn dig_one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, E
         (other, segment) => Err(Error::lookup(format!(
             "Data Provider type mismatch: Got {} when a hash-like object was expected to access \
              value using '{}' from key '{key}'",
-            ruby_class(other),
+            pcore::ruby_class(other),
             explain::plain_text(segment)
         ))),
-    }
-}
-
-pub(crate) fn ruby_class(value: &Value) -> &'static str {
-    match value {
-        Value::Undef => "NilClass",
-        Value::Bool(true) => "TrueClass",
-        Value::Bool(false) => "FalseClass",
-        Value::Int(_) => "Integer",
-        Value::Float(_) => "Float",
-        Value::Str(_) => "String",
-        Value::Array(_) => "Array",
-        Value::Hash(_) => "Hash",
-        _ => "Object",
     }
 }
 

@@ -25,13 +25,13 @@ mod time;
 mod types;
 mod value;
 
-pub use access::AccessError;
+pub use access::{AccessError, ruby_class};
 pub use convert::{ConversionError, new_instance};
 pub use data::RichDataError;
 pub use defaults::{CONVERTED_ELEMENTS_MAX, FORMATTED_WIDTH_MAX};
 pub use describe::{
-    CallSignature, TypeMismatch, assert_instance, describe_call,
-    describe_mismatch, describe_parameters,
+    CallSignature, TypeMismatch, assert_instance, describe_call, describe_mismatch,
+    describe_parameters,
 };
 pub use fast_hash::{FastHashMap, FastHashSet, FastIndexMap};
 pub use format::{FormatError, format_value};

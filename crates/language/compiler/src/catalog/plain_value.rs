@@ -129,7 +129,7 @@ impl<'c> PlainConverter<'c> {
                 Some(reference) => reference,
                 None => {
                     let text = ruby_text(other);
-                    let class = ruby::a_an(&class_label(other));
+                    let class = ruby::with_article(&class_label(other));
                     let what = format!(
                         "contains a hash with {class} key. It will be converted to the String"
                     );
@@ -145,7 +145,7 @@ impl<'c> PlainConverter<'c> {
             return Json::String(reference);
         }
         let text = ruby_text(value);
-        let class = ruby::a_an(&class_label(value));
+        let class = ruby::with_article(&class_label(value));
         let what = format!("contains {class} value. It will be converted to the String");
         self.report(&what, &text);
         Json::String(text)

@@ -113,7 +113,7 @@ impl Evaluator<'_> {
     fn no_access(&self, blame: &AccessLabel<'_>, left: &Value) -> Box<EvalUnwind> {
         let text = format!(
             "Operator '[]' is not applicable to {}.",
-            label::a_an(&label::value_label(left))
+            label::with_article(&label::value_label(left))
         );
         self.fail(blame.cx, blame.left_at(), "OPERATOR_NOT_APPLICABLE", text)
     }
@@ -182,7 +182,7 @@ impl Evaluator<'_> {
         }
         let text = format!(
             "{}[] cannot use {} where Integer is expected",
-            label::a_an_uc(&label::value_label(left)),
+            label::with_capital_article(&label::value_label(left)),
             key_type(key)
         );
         Err(self.fail(blame.cx, blame.key_at(place), "BAD_SLICE_KEY_TYPE", text))

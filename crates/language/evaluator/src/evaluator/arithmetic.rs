@@ -92,8 +92,8 @@ impl Evaluator<'_> {
                 let text = format!(
                     "Operator '{}' is not applicable to {} when right side is {}.",
                     operator.text(),
-                    label::a_an(&label::value_label(&left)),
-                    label::a_an(&label::value_label(&right))
+                    label::with_article(&label::value_label(&left)),
+                    label::with_article(&label::value_label(&right))
                 );
                 let at = cx.unit.node(left_id).at;
                 Err(self.fail(cx, at, "OPERATOR_NOT_APPLICABLE_WHEN", text))
@@ -103,7 +103,7 @@ impl Evaluator<'_> {
                 Err(self.fail(cx, at, "DIV_BY_ZERO", "Division by 0"))
             }
             ArithmeticError::Overflow(is_positive, digits) => {
-                let label = label::a_an_uc(label::operator_label(operator));
+                let label = label::with_capital_article(&label::operator_label(operator.text()));
                 Err(self.overflow_error(cx, at, &label, is_positive, &digits))
             }
             ArithmeticError::Text(text) => raise(text),
@@ -142,7 +142,7 @@ impl Evaluator<'_> {
         let text = format!(
             "Operator '{}' is not applicable to {}.",
             operator.text(),
-            label::a_an(&label::value_label(left))
+            label::with_article(&label::value_label(left))
         );
         self.fail(
             cx,

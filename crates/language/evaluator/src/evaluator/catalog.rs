@@ -36,7 +36,7 @@ impl<'h> Evaluator<'h> {
                 let label = super::node_label(&node.kind);
                 let text = format!(
                     "{} is only available when compiling a catalog",
-                    label::a_an_uc(&label)
+                    label::with_capital_article(&label)
                 );
                 let code = "EXPRESSION_NOT_SUPPORTED_WHEN_SCRIPTING";
                 Err(self.fail(cx, node.at, code, text))
@@ -386,7 +386,7 @@ impl Evaluator<'_> {
                 value: self.eval(cx, *value)?,
             },
             CollectorQueryNode::Illegal(label) => {
-                return raise(format!("Cannot collect by {}", label::a_an(label)));
+                return raise(format!("Cannot collect by {}", label::with_article(label)));
             }
         })
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 use pcore::Value;
+use syntax::ast::EdgeOp;
 
 use super::{EvalContext, Evaluator};
 use crate::budget::ExhaustedLimit;
@@ -147,7 +148,7 @@ pub(crate) fn node_label(kind: &NodeKind) -> Cow<'static, str> {
         NodeKind::Variable(_) | NodeKind::Group(_) => "Variable",
         NodeKind::Assign { .. } => "'=' expression",
         NodeKind::Arithmetic { operator, .. } | NodeKind::Compare { operator, .. } => {
-            label::operator_label(*operator)
+            return Cow::Owned(label::operator_label(operator.text()));
         }
         NodeKind::Match { negated: false, .. } => "'=~' expression",
         NodeKind::Match { negated: true, .. } => "'!~' expression",
@@ -175,7 +176,10 @@ pub(crate) fn node_label(kind: &NodeKind) -> Cow<'static, str> {
         NodeKind::ResourceOverride(_) => "Resource Override",
         NodeKind::Collector(collector) if collector.is_exported => "Exported Query",
         NodeKind::Collector(_) => "Virtual Query",
-        NodeKind::Relationship(chain) => label::edge_label(chain.rest.last().map(|it| it.operator)),
+        NodeKind::Relationship(chain) => {
+            let outermost = chain.rest.last().map_or(EdgeOp::Before, |it| it.operator);
+            return Cow::Owned(label::operator_label(outermost.text()));
+        }
         NodeKind::Reserved(word) => return Cow::Owned(format!("Reserved Word '{word}'")),
         NodeKind::Illegal(_) => "Expression",
     })

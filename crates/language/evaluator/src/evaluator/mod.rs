@@ -351,7 +351,7 @@ fn place(mut unwind: Box<EvalUnwind>, cx: EvalContext<'_>, node: &LoweredNode) -
     if let EvalUnwind::Error(error) = unwind.as_mut() {
         error.message = format!(
             "Evaluation Error: Error while evaluating {}, {}",
-            crate::label::a_an(&node_label(&node.kind)),
+            crate::label::with_article(&node_label(&node.kind)),
             error.message
         );
         error.location = Some(cx.unit.location_at(node.at));

@@ -46,7 +46,7 @@ impl Evaluator<'_> {
         let Value::Str(text) = &left else {
             let text = format!(
                 "Left match operand must result in a String value. Got {}.",
-                label::a_an(&label::value_label(&left))
+                label::with_article(&label::value_label(&left))
             );
             return Err(self.fail(cx, cx.unit.node(left_id).at, "MATCH_NOT_STRING", text));
         };

@@ -90,7 +90,7 @@ impl Evaluator<'_> {
             other => {
                 let text = format!(
                     "Illegal relationship operand, can not form a relationship with {}. A Catalog type is required.",
-                    label::a_an(&label::value_label(other))
+                    label::with_article(&label::value_label(other))
                 );
                 return Err(self.fail(cx, at, "ILLEGAL_RELATIONSHIP_OPERAND_TYPE", text));
             }

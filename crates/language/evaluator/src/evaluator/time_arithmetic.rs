@@ -87,7 +87,7 @@ fn timespan(operator: BinaryOp, length: Timespan, right: &Value) -> Result<Value
         (BinaryOp::Mul, Value::Int(factor)) => span(nanos.saturating_mul(i128::from(*factor))),
         (BinaryOp::Mul, Value::Float(factor)) => span((nanos as f64 * factor) as i128),
         (BinaryOp::Mul, other) => {
-            let what = label::a_an(&label::value_label(other));
+            let what = label::with_article(&label::value_label(other));
             let text = format!("A Timestamp cannot be multiplied by {what}");
             return Err(ArithmeticError::Text(text));
         }
@@ -96,7 +96,7 @@ fn timespan(operator: BinaryOp, length: Timespan, right: &Value) -> Result<Value
         (BinaryOp::Div, Value::Float(0.0)) => return Err(ArithmeticError::DivisionByZero),
         (BinaryOp::Div, Value::Float(divisor)) => span((nanos as f64 / divisor).floor() as i128),
         (BinaryOp::Div, other) => {
-            let what = label::a_an(&label::value_label(other));
+            let what = label::with_article(&label::value_label(other));
             let text = format!("A Timespan cannot be divided by {what}");
             return Err(ArithmeticError::Text(text));
         }
@@ -106,7 +106,7 @@ fn timespan(operator: BinaryOp, length: Timespan, right: &Value) -> Result<Value
             return integers(operator, whole.unwrap_or(i64::MAX), *divisor);
         }
         (BinaryOp::Mod, other) => {
-            let what = label::a_an(&label::value_label(other));
+            let what = label::with_article(&label::value_label(other));
             let text = format!("Can not do modulus on a Timespan using a {what}");
             return Err(ArithmeticError::Text(text));
         }
@@ -116,7 +116,7 @@ fn timespan(operator: BinaryOp, length: Timespan, right: &Value) -> Result<Value
 }
 
 fn refused(right: &Value, what: &str) -> Result<Value, ArithmeticError> {
-    let subject = label::a_an_uc(&label::value_label(right));
+    let subject = label::with_capital_article(&label::value_label(right));
     Err(ArithmeticError::Text(format!("{subject} {what}")))
 }
 

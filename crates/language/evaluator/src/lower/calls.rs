@@ -39,10 +39,9 @@ impl AstLowering {
             _ => false,
         };
         if !constructs {
-            let functor = self.ast.expr(call.functor);
             let text = format!(
                 "Illegal expression. {} is unacceptable as function name in a Function Call",
-                label::a_an_uc(label::expression_label(&functor))
+                label::with_capital_article(&self.ast.label(call.functor))
             );
             let at = self.ast.span(call.functor).start;
             return Ok(self.push(

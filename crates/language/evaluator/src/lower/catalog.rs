@@ -46,10 +46,10 @@ impl AstLowering {
             }
             Expr::Collect(collect) => NodeKind::Collector(Box::new(self.collector(collect)?)),
             Expr::Relationship { .. } => NodeKind::Relationship(Box::new(self.relationship(id)?)),
-            other => {
+            _ => {
                 let text = format!(
                     "Illegal expression. {} is unacceptable here",
-                    label::a_an_uc(label::expression_label(&other))
+                    label::with_capital_article(&self.ast.label(id))
                 );
                 NodeKind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text)))
             }
@@ -124,10 +124,7 @@ impl AstLowering {
         let id = self.unwind(id);
         let (op, left, right) = match self.ast.expr(id) {
             Expr::Binary { op, left, right } => (op, left, right),
-            other => {
-                let label = label::expression_label(&other).to_owned();
-                return Ok(CollectorQueryNode::Illegal(label));
-            }
+            _ => return Ok(CollectorQueryNode::Illegal(self.ast.label(id))),
         };
         Ok(match op {
             BinaryOp::And => CollectorQueryNode::And(self.query_operands(id, op)?),
@@ -137,7 +134,7 @@ impl AstLowering {
                 attribute: self.lower(left)?,
                 value: self.lower(right)?,
             },
-            other => CollectorQueryNode::Illegal(label::operator_label(other).to_owned()),
+            other => CollectorQueryNode::Illegal(label::operator_label(other.text())),
         })
     }
 

@@ -282,8 +282,8 @@ impl AstLowering {
                 let targets = ast.get(items).iter().map(|it| self.target(*it)).collect();
                 AssignmentTarget::List(targets)
             }
-            other => AssignmentTarget::Illegal {
-                label: label::a_an(label::expression_label(&other)),
+            _ => AssignmentTarget::Illegal {
+                label: label::with_article(&self.ast.label(id)),
                 at,
             },
         }

@@ -1,9 +1,9 @@
 //! Labels of type arguments in messages, and checks shared by many types.
 
 use super::{AccessError, type_label};
-use crate::describe::article;
 use crate::types::{IntRange, Type, TypeKind};
 use crate::value::Value;
+use syntax::ast::labels::with_article;
 
 /// The arguments with nested lists flattened.
 pub(super) fn flatten(arguments: &[Value]) -> Vec<Value> {
@@ -18,7 +18,8 @@ pub(super) fn flatten(arguments: &[Value]) -> Vec<Value> {
 }
 
 /// The name of the Ruby class of a value, which Puppet's messages show.
-pub(super) fn ruby_class(value: &Value) -> String {
+#[must_use]
+pub fn ruby_class(value: &Value) -> String {
     match value {
         Value::Undef => "NilClass".to_owned(),
         Value::Default => "Symbol".to_owned(),
@@ -89,13 +90,12 @@ pub(super) fn specialization(
     argument: &Value,
     expected: &str,
 ) -> AccessError {
-    let label = type_label(ty);
+    let label = with_article(&type_label(ty));
     AccessError::new(
         "BAD_TYPE_SPECIALIZATION",
         Some(index),
         format!(
-            "Error creating type specialization of {} {label}, Cannot use {} where {expected} is expected",
-            article(&label),
+            "Error creating type specialization of {label}, Cannot use {} where {expected} is expected",
             key_type_name(argument)
         ),
     )
@@ -154,13 +154,12 @@ pub(super) fn size(arguments: &[Value], from: usize) -> Result<IntRange, AccessE
     }
     for (index, argument) in given.iter().enumerate() {
         if !matches!(argument, Value::Int(_) | Value::Default) {
-            let class = class_label(argument);
+            let class = with_article(&class_label(argument));
             return Err(AccessError::new(
                 "BAD_COLLECTION_SLICE_TYPE",
                 Some(from + index),
                 format!(
-                    "A Type's size constraint arguments must be a single Integer type, or 1-2 integers (or default). Got {} {class}",
-                    article(&class)
+                    "A Type's size constraint arguments must be a single Integer type, or 1-2 integers (or default). Got {class}"
                 ),
             ));
         }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use super::AccessError;
 use super::arguments::{flatten, key_type_name};
-use crate::describe::article;
 use crate::text::capitalize_segments;
 use crate::types::{Type, TypeKind};
 use crate::value::Value;
+use syntax::ast::labels::{with_article, with_capital_article};
 
 pub(super) fn parameterize_catalog(ty: &Type, arguments: &[Value]) -> Result<Value, AccessError> {
     if arguments.is_empty() {
@@ -59,13 +59,12 @@ fn class(arguments: &[Value]) -> Result<Value, AccessError> {
     let mut types = Vec::with_capacity(names.len());
     for (index, name) in names.iter().enumerate() {
         let Value::Str(text) = name else {
-            let label = key_type_name(name);
-            let article = if article(&label) == "an" { "An" } else { "A" };
+            let label = with_capital_article(&key_type_name(name));
             return Err(AccessError::new(
                 "ILLEGAL_HOSTCLASS_NAME",
                 Some(index),
                 format!(
-                    "Illegal Class name in class reference. {article} {label} cannot be used where a String is expected"
+                    "Illegal Class name in class reference. {label} cannot be used where a String is expected"
                 ),
             ));
         };
@@ -127,13 +126,12 @@ fn resource(ty: &Type, type_name: Option<&str>, arguments: &[Value]) -> Result<V
     let mut types = Vec::with_capacity(texts.len());
     for (index, title) in texts.iter().enumerate() {
         let Value::Str(text) = title else {
-            let label = format!("{ty}-Type");
+            let label = with_article(&format!("{ty}-Type"));
             return Err(AccessError::new(
                 "BAD_TYPE_SPECIALIZATION",
                 Some(index + offset),
                 format!(
-                    "Error creating type specialization of {} {label}, Cannot use {} where a resource title String is expected",
-                    article(&label),
+                    "Error creating type specialization of {label}, Cannot use {} where a resource title String is expected",
                     key_type_name(title)
                 ),
             ));

@@ -1,9 +1,10 @@
 //! Errors of parameterizing a type: [`AccessError`].
 
 use crate::convert::ConversionError;
-use crate::describe::{TypeMismatch, article};
+use crate::describe::TypeMismatch;
 use crate::types::Type;
 use crate::value::SemVerRangeError;
+use syntax::ast::labels::with_capital_article;
 
 /// The arguments are not valid for the type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -75,7 +76,5 @@ pub(super) fn type_label(ty: &Type) -> String {
 
 /// The label with an article, for the beginning of a sentence.
 pub(super) fn type_label_uc(ty: &Type) -> String {
-    let label = type_label(ty);
-    let article = if article(&label) == "an" { "An" } else { "A" };
-    format!("{article} {label}")
+    with_capital_article(&type_label(ty))
 }

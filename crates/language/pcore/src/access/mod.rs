@@ -9,12 +9,13 @@ mod error;
 mod objects;
 mod sized;
 
-use crate::describe::article;
 use crate::types::{Type, TypeKind};
 use crate::value::Value;
 use arguments::flatten;
+pub use arguments::ruby_class;
 pub use error::AccessError;
 use error::{type_label, type_label_uc};
+use syntax::ast::labels::with_article;
 
 impl Type {
     /// The type with arguments: `Integer` with 1 and 2 is `Integer[1, 2]`. For resources and
@@ -62,14 +63,11 @@ impl Type {
                 ));
             }
             _ => {
-                let label = type_label(self);
+                let label = with_article(&type_label(self));
                 return Err(AccessError::new(
                     "OPERATOR_NOT_APPLICABLE",
                     None,
-                    format!(
-                        "Operator '[]' is not applicable to {} {label}.",
-                        article(&label)
-                    ),
+                    format!("Operator '[]' is not applicable to {label}."),
                 ));
             }
         };

@@ -243,16 +243,7 @@ fn hash(
             }
             let mut found = Vec::new();
             for element in elements {
-                let name = element.name.to_string();
-                let their_key = key_type(element);
-                if !key.is_assignable(&their_key) {
-                    let path = extend_path(path, MismatchPathStep::EntryKey(name.clone()));
-                    found.extend(describe(key, &their_key, &path));
-                }
-                if !value.is_assignable(&element.value) {
-                    let path = extend_path(path, MismatchPathStep::EntryValue(name));
-                    found.extend(describe(value, &element.value, &path));
-                }
+                found.extend(entry(key, value, element, path));
             }
             found
         }
@@ -293,6 +284,27 @@ fn structure(
     }
 }
 
+/// The mismatches of an element of a struct: those of its key, and those of its value.
+fn entry(
+    key: &Type,
+    value: &Type,
+    theirs: &StructElement,
+    path: &[MismatchPathStep],
+) -> Vec<TypeMismatchDetail> {
+    let name = theirs.name.to_string();
+    let mut found = Vec::new();
+    let their_key = key_type(theirs);
+    if !key.is_assignable(&their_key) {
+        let path = extend_path(path, MismatchPathStep::EntryKey(name.clone()));
+        found.extend(describe(key, &their_key, &path));
+    }
+    if !value.is_assignable(&theirs.value) {
+        let path = extend_path(path, MismatchPathStep::EntryValue(name));
+        found.extend(describe(value, &theirs.value, &path));
+    }
+    found
+}
+
 fn struct_of_struct(
     elements: &[StructElement],
     others: &[StructElement],
@@ -300,25 +312,16 @@ fn struct_of_struct(
 ) -> Vec<TypeMismatchDetail> {
     let mut found = Vec::new();
     for mine in elements {
-        let name = mine.name.to_string();
         let Some(theirs) = others.iter().rfind(|theirs| theirs.name == mine.name) else {
             if !mine.optional {
                 found.push(TypeMismatchDetail::new(
                     path,
-                    MismatchKind::MissingKey(name),
+                    MismatchKind::MissingKey(mine.name.to_string()),
                 ));
             }
             continue;
         };
-        let (my_key, their_key) = (key_type(mine), key_type(theirs));
-        if !my_key.is_assignable(&their_key) {
-            let path = extend_path(path, MismatchPathStep::EntryKey(name.clone()));
-            found.extend(describe(&my_key, &their_key, &path));
-        }
-        if !mine.value.is_assignable(&theirs.value) {
-            let path = extend_path(path, MismatchPathStep::EntryValue(name));
-            found.extend(describe(&mine.value, &theirs.value, &path));
-        }
+        found.extend(entry(&key_type(mine), &mine.value, theirs, path));
     }
     let is_known = |name: &str| elements.iter().any(|mine| &*mine.name == name);
     found.extend(

@@ -7,6 +7,7 @@ use std::fmt;
 use super::mismatch::{MismatchKind, TypeMismatchDetail};
 use super::path::MismatchPathStep;
 use crate::types::{IntRange, StringType, Type, TypeKind};
+use syntax::ast::labels::article;
 
 impl fmt::Display for TypeMismatchDetail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -173,18 +174,5 @@ fn detailed_actual(choices: &[Type], actual: &Type) -> String {
         actual.to_expanded_string()
     } else {
         actual.simple_name()
-    }
-}
-
-/// `a` or `an`, depending on the first letter.
-pub(crate) fn article(text: &str) -> &'static str {
-    let first = text
-        .strip_prefix(['\'', '"'])
-        .unwrap_or(text)
-        .chars()
-        .next();
-    match first {
-        Some('a' | 'e' | 'i' | 'o' | 'u' | 'y' | 'A' | 'E' | 'I' | 'O' | 'U' | 'Y') => "an",
-        _ => "a",
     }
 }

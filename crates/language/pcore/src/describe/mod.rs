@@ -14,7 +14,6 @@ mod parameters;
 mod path;
 
 pub use call::{CallSignature, describe_call};
-pub(crate) use message::article;
 pub use parameters::describe_parameters;
 
 use crate::types::Type;

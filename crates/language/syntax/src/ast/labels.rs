@@ -33,9 +33,9 @@ impl Ast {
                 UnaryOp::Minus => "Unary Minus",
                 UnaryOp::Unfold => "Unfold",
             },
-            Expr::Binary { op, .. } => return operator(op.text()),
-            Expr::Assign { op, .. } => return operator(op.text()),
-            Expr::Relationship { op, .. } => return operator(op.text()),
+            Expr::Binary { op, .. } => return operator_label(op.text()),
+            Expr::Assign { op, .. } => return operator_label(op.text()),
+            Expr::Relationship { op, .. } => return operator_label(op.text()),
             Expr::Access { .. } => "'[]' expression",
             Expr::NamedAccess { .. } => "'.' expression",
             Expr::Call(_) => "Function Call",
@@ -80,12 +80,20 @@ impl DefinitionKind {
     }
 }
 
-/// Prefixes a label with its indefinite article; Puppet counts `y` among the vowels.
+/// The indefinite article of a label; Puppet counts `y` among the vowels.
+#[must_use]
+pub fn article(label: &str) -> &'static str {
+    let first = label.trim_start_matches(['"', '\'']).chars().next();
+    match first.is_some_and(|first| "aeiouyAEIOUY".contains(first)) {
+        true => "an",
+        false => "a",
+    }
+}
+
+/// Prefixes a label with its indefinite article.
 #[must_use]
 pub fn with_article(label: &str) -> String {
-    let first = label.trim_start_matches(['"', '\'']).chars().next();
-    let vowel = first.is_some_and(|first| "aeiouyAEIOUY".contains(first));
-    format!("{} {label}", if vowel { "an" } else { "a" })
+    format!("{} {label}", article(label))
 }
 
 /// Prefixes a label with its article, capitalised for the beginning of a sentence.
@@ -94,6 +102,8 @@ pub fn with_capital_article(label: &str) -> String {
     format!("A{}", &with_article(label)[1..])
 }
 
-fn operator(text: &str) -> String {
+/// The name of an operator in messages: `'==' expression`.
+#[must_use]
+pub fn operator_label(text: &str) -> String {
     format!("'{text}' expression")
 }

@@ -114,17 +114,14 @@ pub(crate) fn plain_name(name: &str) -> String {
 
 /// The error that ended a rendering.
 fn unwind_of(error: RubyScopeError) -> Box<EvalUnwind> {
-    match error {
-        RubyScopeError::Failed(payload) => match payload.downcast::<EvalUnwind>() {
-            Ok(unwind) => unwind,
-            Err(_) => evaluator::EvalError::without_location("the template failed").into(),
-        },
-        RubyScopeError::NotNative(reason) => evaluator::EvalError::without_location(reason).into(),
+    match error.0.downcast::<EvalUnwind>() {
+        Ok(unwind) => unwind,
+        Err(_) => evaluator::EvalError::without_location("the template failed").into(),
     }
 }
 
 fn failed(unwind: Box<EvalUnwind>) -> RubyScopeError {
-    RubyScopeError::Failed(unwind as Box<dyn Any + Send>)
+    RubyScopeError(unwind as Box<dyn Any + Send>)
 }
 
 /// The scope of the code that renders a template or calls a function.

@@ -35,19 +35,6 @@ impl fmt::Debug for NativeRubyError {
     }
 }
 
-/// Failure of a scope.
-pub enum RubyScopeError {
-    /// Leaves the template to Ruby.
-    NotNative(String),
-    /// Ends the rendering with an error of the caller.
-    Failed(Box<dyn Any + Send>),
-}
-
-impl fmt::Debug for RubyScopeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotNative(reason) => write!(f, "NotNative({reason:?})"),
-            Self::Failed(_) => f.write_str("Failed"),
-        }
-    }
-}
+/// Failure of a scope, which ends the rendering: an error of the caller.
+#[derive(Debug)]
+pub struct RubyScopeError(pub Box<dyn Any + Send>);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Interpreter;
-use crate::error::RubyScopeError;
 use crate::scope::RubyCallKind;
 use crate::syntax::{Expr, ScopeUse};
 use crate::value::{Eval, Interruption, RubyValue, refuse};
@@ -30,7 +29,10 @@ impl<'t> Interpreter<'t, '_> {
 
     pub(super) fn find_instance_variable(&mut self, name: &Arc<str>) -> Eval<Option<RubyValue>> {
         self.refuse_set_variable(name)?;
-        let found = self.scope.instance_variable(name).map_err(interruption)?;
+        let found = self
+            .scope
+            .instance_variable(name)
+            .map_err(Interruption::Scope)?;
         let Some(found) = found.filter(|value| !value.is_undef()) else {
             return Ok(None);
         };
@@ -59,7 +61,7 @@ impl<'t> Interpreter<'t, '_> {
         if let Some(value) = self.set_variables.get(name) {
             return Ok(value.clone());
         }
-        match self.scope.variable(name).map_err(interruption)? {
+        match self.scope.variable(name).map_err(Interruption::Scope)? {
             Some(value) => self.scope_values.read(&value),
             None => refuse(format!("the unknown variable {name}")),
         }
@@ -67,7 +69,7 @@ impl<'t> Interpreter<'t, '_> {
 
     /// True if the scope itself has a variable, whatever its value.
     pub(super) fn has_scope_variable(&mut self, name: &str) -> Eval<bool> {
-        let found = self.scope.variable(name).map_err(interruption)?;
+        let found = self.scope.variable(name).map_err(Interruption::Scope)?;
         Ok(found.is_some())
     }
 
@@ -82,7 +84,10 @@ impl<'t> Interpreter<'t, '_> {
     pub(super) fn has_variable(&mut self, name: &'t Expr) -> Eval {
         let name = self.eval_name(name)?;
         self.refuse_set_variable(&name)?;
-        let has = self.scope.has_variable(&name).map_err(interruption)?;
+        let has = self
+            .scope
+            .has_variable(&name)
+            .map_err(Interruption::Scope)?;
         Ok(RubyValue::Bool(has))
     }
 
@@ -118,7 +123,7 @@ impl<'t> Interpreter<'t, '_> {
             .map(RubyValue::to_puppet)
             .collect::<Eval<_>>()?;
         let result = self.scope.call_function(kind, name, &arguments);
-        match result.map_err(interruption)? {
+        match result.map_err(Interruption::Scope)? {
             Some(value) => {
                 self.calls += 1;
                 self.scope_values.read(&value)
@@ -132,12 +137,5 @@ impl<'t> Interpreter<'t, '_> {
             RubyValue::Str(name) => Ok(name.get()),
             other => refuse(format!("{} as a name", other.kind())),
         }
-    }
-}
-
-fn interruption(error: RubyScopeError) -> Interruption {
-    match error {
-        RubyScopeError::NotNative(reason) => Interruption::Refused(reason),
-        error @ RubyScopeError::Failed(_) => Interruption::Scope(error),
     }
 }

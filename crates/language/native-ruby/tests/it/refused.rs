@@ -87,7 +87,7 @@ fn failures_while_rendering_are_left_to_ruby() {
         ) -> Result<Option<pcore::Value>, native_ruby::RubyScopeError> {
             match name {
                 "known" => Ok(Some(1.into())),
-                _ => Err(native_ruby::RubyScopeError::Failed(Box::new("failed"))),
+                _ => Err(native_ruby::RubyScopeError(Box::new("failed"))),
             }
         }
     }

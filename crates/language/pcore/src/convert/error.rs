@@ -1,6 +1,6 @@
 //! Errors of conversions to a type. Main type: [`ConversionError`].
 
-use crate::defaults::{CONVERTED_ELEMENTS_MAX, FORMATTED_WIDTH_MAX};
+use crate::defaults::CONVERTED_ELEMENTS_MAX;
 use crate::describe::TypeMismatch;
 use crate::format::FormatError;
 use crate::time::TimeError;
@@ -38,8 +38,6 @@ pub enum ConversionError {
         "the conversion would make {0} elements, more than the limit of {CONVERTED_ELEMENTS_MAX}"
     )]
     TooMany(u64),
-    #[error("the conversion would make a text longer than the limit of {FORMATTED_WIDTH_MAX}")]
-    TooLong,
     /// The type or arguments of `Init` do not fit the constructor.
     #[error("{0}")]
     Init(String),

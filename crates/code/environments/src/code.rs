@@ -21,7 +21,17 @@ pub trait CodeReader: Debug + Send + Sync {
 
     /// The current version of an environment. A caller that needs several consistent values obtains
     /// the version once.
-    fn version(&self, environment: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, CodeError>;
+    fn version(&self, environment: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, CodeError> {
+        self.version_of(environment, None)
+    }
+
+    /// The directory of the version with this code id, however old; that of the current one if `code_id` is
+    /// `None`. Nothing in it is read.
+    fn directory_of(
+        &self,
+        environment: &EnvironmentName,
+        code_id: Option<&str>,
+    ) -> Result<PathBuf, CodeError>;
 
     /// The version with this code id, however old; the current one if `code_id` is `None`.
     fn version_of(

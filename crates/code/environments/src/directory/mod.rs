@@ -100,6 +100,21 @@ impl EnvironmentDir {
         fs::read_link(&live).map_or(live, |target| self.environments_dir().join(target))
     }
 
+    fn existing_live_directory(&self, environment: &EnvironmentName) -> Result<PathBuf, CodeError> {
+        let directory = self.live_directory(environment);
+        match fs::metadata(&directory) {
+            Ok(found) if found.is_dir() => Ok(directory),
+            // A directory that exists but is not accessible is not an error in its name.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Err(CodeError::io(directory, error))
+            }
+            _ => Err(CodeError::UnknownEnvironment {
+                environment: environment.clone(),
+                path: directory,
+            }),
+        }
+    }
+
     /// The directory of the version with a code id; `None`: it does not exist, or the id is not of
     /// a version of this environment.
     fn version_directory(&self, environment: &EnvironmentName, code_id: &str) -> Option<PathBuf> {
@@ -171,19 +186,19 @@ impl CodeReader for EnvironmentDir {
         Ok(names)
     }
 
-    fn version(&self, environment: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, CodeError> {
-        let directory = self.live_directory(environment);
-        match fs::metadata(&directory) {
-            Ok(found) if found.is_dir() => self.open(environment, directory),
-            // A directory that exists but is not accessible is not an error in its name.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                Err(CodeError::io(directory, error))
-            }
-            _ => Err(CodeError::UnknownEnvironment {
+    fn directory_of(
+        &self,
+        environment: &EnvironmentName,
+        code_id: Option<&str>,
+    ) -> Result<PathBuf, CodeError> {
+        let Some(code_id) = code_id else {
+            return self.existing_live_directory(environment);
+        };
+        self.version_directory(environment, code_id)
+            .ok_or_else(|| CodeError::UnknownVersion {
                 environment: environment.clone(),
-                path: directory,
-            }),
-        }
+                code_id: code_id.to_owned(),
+            })
     }
 
     fn version_of(
@@ -191,16 +206,7 @@ impl CodeReader for EnvironmentDir {
         environment: &EnvironmentName,
         code_id: Option<&str>,
     ) -> Result<Arc<dyn CodeVersion>, CodeError> {
-        let Some(code_id) = code_id else {
-            return self.version(environment);
-        };
-        match self.version_directory(environment, code_id) {
-            Some(directory) => self.open(environment, directory),
-            None => Err(CodeError::UnknownVersion {
-                environment: environment.clone(),
-                code_id: code_id.to_owned(),
-            }),
-        }
+        self.open(environment, self.directory_of(environment, code_id)?)
     }
 }
 

@@ -482,14 +482,16 @@ impl CatalogsInner {
         environment: &EnvironmentName,
         code_id: Option<&str>,
     ) -> Result<Arc<OpenEnvironment>, CatalogError> {
-        let version = self.code.version_of(environment, code_id);
-        let version = version.map_err(CatalogError::Code)?;
-        if version.code_id().is_some()
-            && let Some(open) = self.environments.get(version.directory())
+        let directory = self.code.directory_of(environment, code_id);
+        let directory = directory.map_err(CatalogError::Code)?;
+        // the link of an environment may lead to a version of another one
+        if let Some(open) = self.environments.get(&directory)
+            && open.environment == *environment
         {
             return Ok(open);
         }
-        let opened = self.open_version(&*version)?;
+        let version = self.code.version_of(environment, code_id);
+        let opened = self.open_version(&*version.map_err(CatalogError::Code)?)?;
         Ok(self.environments.insert(opened))
     }
 

@@ -344,6 +344,26 @@ async fn a_version_that_is_removed_meanwhile_gives_no_catalog() {
 }
 
 #[tokio::test]
+async fn an_environment_whose_link_leads_to_a_version_of_another_is_not_that_one() {
+    let world = World::new(CatalogSettings::default()).await;
+    let version = world.deploy('1', "notify { 'one': }");
+    let link = world.root.path().join("environments/staging");
+    std::os::unix::fs::symlink(version, link).unwrap();
+    for _ in 0..2 {
+        for (name, code_id) in [("production", Some(code_id('1'))), ("staging", None)] {
+            let environment = name.parse().unwrap();
+            let opened = world
+                .catalogs
+                .environment(&environment, None)
+                .await
+                .unwrap();
+            assert_eq!(opened.environment, environment);
+            assert_eq!(opened.code_id, code_id);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_node_of_the_puppetserver_is_not_compiled_here() {
     let chosen = ChosenCompiler {
         compiler: CatalogCompiler::Puppetserver,

@@ -1,7 +1,9 @@
 //! Verified client certificate of a connection: [`PeerCertificate`], an extension of every request.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
+use pki::identity::IdentityError;
 use rustls::pki_types::CertificateDer;
 
 /// The verified client certificate of the connection; `None` if the client presented none.
@@ -9,12 +11,37 @@ use rustls::pki_types::CertificateDer;
 pub struct PeerCertificate(pub Option<Arc<VerifiedPeer>>);
 
 /// A client that proved to hold a certificate of our CA.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct VerifiedPeer {
     /// The leaf certificate in DER.
     pub der: CertificateDer<'static>,
     /// Common name of the certificate.
     pub certname: String,
+    /// Puppet's extensions of the certificate, once they were needed.
+    extensions: OnceLock<BTreeMap<String, String>>,
+}
+
+impl VerifiedPeer {
+    /// The holder of a certificate with this common name.
+    pub fn new(der: CertificateDer<'static>, certname: String) -> Self {
+        Self {
+            der,
+            certname,
+            extensions: OnceLock::new(),
+        }
+    }
+
+    /// Puppet's extensions of the certificate, which are read once for all requests of a connection.
+    ///
+    /// # Errors
+    /// The bytes are not a certificate.
+    pub fn extensions(&self) -> Result<&BTreeMap<String, String>, IdentityError> {
+        if let Some(known) = self.extensions.get() {
+            return Ok(known);
+        }
+        let read = pki::puppet_extensions(&self.der)?;
+        Ok(self.extensions.get_or_init(|| read))
+    }
 }
 
 impl PeerCertificate {
@@ -30,10 +57,10 @@ impl PeerCertificate {
             .peer_certificates()
             .and_then(|chain| chain.first());
         let peer = leaf.and_then(|der| match pki::certname_of(der) {
-            Ok(certname) => Some(Arc::new(VerifiedPeer {
-                der: der.clone().into_owned(),
+            Ok(certname) => Some(Arc::new(VerifiedPeer::new(
+                der.clone().into_owned(),
                 certname,
-            })),
+            ))),
             Err(error) => {
                 tracing::warn!(%error, "the certificate of a client is valid but has no usable certname; the client counts as unknown");
                 None

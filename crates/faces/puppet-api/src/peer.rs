@@ -54,7 +54,9 @@ impl PuppetApiCaller {
         let Some(peer) = &self.certificate.0 else {
             return Ok(BTreeMap::new());
         };
-        pki::puppet_extensions(&peer.der).map_err(|error| PuppetApiFailure::internal(&error))
+        let extensions = peer.extensions();
+        let extensions = extensions.map_err(|error| PuppetApiFailure::internal(&error))?;
+        Ok(extensions.clone())
     }
 
     /// The certificate of the caller, which must have this name.

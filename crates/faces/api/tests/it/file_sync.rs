@@ -23,12 +23,8 @@ async fn send_as(
     body: impl Into<Body>,
 ) -> Reply {
     let mut request = request.body(body.into()).expect("a request");
-    let peer = certname.map(|certname| {
-        Arc::new(VerifiedPeer {
-            der: Vec::new().into(),
-            certname: certname.to_owned(),
-        })
-    });
+    let peer = certname
+        .map(|certname| Arc::new(VerifiedPeer::new(Vec::new().into(), certname.to_owned())));
     request.extensions_mut().insert(PeerCertificate(peer));
     world.send(request).await
 }

@@ -17,6 +17,7 @@
 
 mod certnames;
 mod client;
+mod client_verifier;
 mod files;
 mod material;
 mod named_server;

@@ -3,7 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::oid_registry::OID_X509_EXT_ISSUER_DISTRIBUTION_POINT;
+use x509_parser::prelude::{FromDer, X509Certificate, X509Extension};
 use x509_parser::revocation_list::CertificateRevocationList;
 
 /// Issuer and serial number of every revoked certificate. Immutable; a reload creates a new
@@ -12,6 +13,7 @@ use x509_parser::revocation_list::CertificateRevocationList;
 pub struct RevokedCertificates {
     // Issuer (DER of the name) -> serial numbers (big endian, as in the lists).
     by_issuer: HashMap<Vec<u8>, HashSet<Box<[u8]>>>,
+    has_partial_list: bool,
 }
 
 impl RevokedCertificates {
@@ -27,6 +29,16 @@ impl RevokedCertificates {
     /// True if no CA has a list.
     pub fn has_no_list(&self) -> bool {
         self.by_issuer.is_empty()
+    }
+
+    /// True if a list is only about some certificates of its CA, as its extension `issuingDistributionPoint` tells.
+    pub(super) fn has_partial_list(&self) -> bool {
+        self.has_partial_list
+    }
+
+    /// True if there is a list of the CA that issued a certificate.
+    pub(super) fn has_list_of_issuer(&self, certificate: &X509Certificate<'_>) -> bool {
+        self.by_issuer.contains_key(certificate.issuer().as_raw())
     }
 
     /// True if a certificate (DER) is revoked. One that cannot be parsed counts as revoked: it
@@ -55,6 +67,9 @@ impl RevokedCertificates {
     }
 
     pub(super) fn add(&mut self, crl: &CertificateRevocationList<'_>) {
+        let is_partial =
+            |extension: &X509Extension<'_>| extension.oid == OID_X509_EXT_ISSUER_DISTRIBUTION_POINT;
+        self.has_partial_list |= crl.extensions().iter().any(is_partial);
         let serials = self
             .by_issuer
             .entry(crl.issuer().as_raw().to_vec())

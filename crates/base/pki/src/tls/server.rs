@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
-use rustls::server::danger::ClientCertVerifier;
-use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::server::NoServerSessionStorage;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::client_verifier::client_verifier;
 use super::files::{LoadError, TlsFiles};
 use super::material::{TrustedCas, own_chain};
 use super::revocations::RevokedCertificates;
@@ -131,25 +131,5 @@ fn build(files: &TlsFiles, client_auth: ClientAuth) -> Result<CurrentTls, LoadEr
     Ok(CurrentTls {
         config: Arc::new(config),
         revocations,
-    })
-}
-
-fn client_verifier(
-    files: &TlsFiles,
-    trust: TrustedCas,
-    client_auth: ClientAuth,
-) -> Result<Arc<dyn ClientCertVerifier>, LoadError> {
-    let mut builder =
-        WebPkiClientVerifier::builder_with_provider(Arc::new(trust.roots), super::provider())
-            .with_crls(trust.crls);
-    if !trust.every_ca_has_a_list {
-        builder = builder.only_check_end_entity_revocation();
-    }
-    if client_auth == ClientAuth::Optional {
-        builder = builder.allow_unauthenticated();
-    }
-    builder.build().map_err(|error| LoadError::Verifier {
-        path: files.ca.clone(),
-        what: error.to_string(),
     })
 }

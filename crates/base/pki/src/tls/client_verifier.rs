@@ -1,0 +1,132 @@
+//! Verification of the certificates of clients: [`client_verifier`].
+//!
+//! Invariant: a handshake takes the same time however long the revocation lists are. Their signatures are verified
+//! once, when they are loaded; webpki would verify them again, over all their bytes, for each client.
+
+use std::sync::Arc;
+
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme,
+};
+use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
+use x509_parser::prelude::{FromDer as _, X509Certificate};
+
+use super::files::{LoadError, TlsFiles};
+use super::material::TrustedCas;
+use super::revocations::RevokedCertificates;
+use super::server::ClientAuth;
+
+/// The verifier of clients whose certificates the trusted CAs issued and did not revoke.
+pub(super) fn client_verifier(
+    files: &TlsFiles,
+    trust: TrustedCas,
+    client_auth: ClientAuth,
+) -> Result<Arc<dyn ClientCertVerifier>, LoadError> {
+    let only_leaf = !trust.every_ca_has_a_list;
+    let webpki = |crls: Vec<CertificateRevocationListDer<'static>>| {
+        webpki_verifier(files, (&trust.roots, crls), (client_auth, only_leaf))
+    };
+    // reads the lists too, so those that webpki does not understand are refused in any case
+    let by_lists = webpki(trust.crls)?;
+    if trust.revocations.has_no_list() || trust.revocations.has_partial_list() {
+        return Ok(by_lists);
+    }
+    Ok(Arc::new(ListedClientVerifier {
+        chain: webpki(Vec::new())?,
+        revocations: trust.revocations,
+    }))
+}
+
+fn webpki_verifier(
+    files: &TlsFiles,
+    (roots, crls): (&RootCertStore, Vec<CertificateRevocationListDer<'static>>),
+    (client_auth, only_leaf): (ClientAuth, bool),
+) -> Result<Arc<dyn ClientCertVerifier>, LoadError> {
+    let roots = Arc::new(roots.clone());
+    let mut builder = WebPkiClientVerifier::builder_with_provider(roots, super::provider());
+    builder = builder.with_crls(crls);
+    if only_leaf {
+        builder = builder.only_check_end_entity_revocation();
+    }
+    if client_auth == ClientAuth::Optional {
+        builder = builder.allow_unauthenticated();
+    }
+    builder.build().map_err(|error| LoadError::Verifier {
+        path: files.ca.clone(),
+        what: error.to_string(),
+    })
+}
+
+/// Verifies the chain of a client, and looks its certificate up in the revocation lists.
+#[derive(Debug)]
+struct ListedClientVerifier {
+    chain: Arc<dyn ClientCertVerifier>,
+    revocations: RevokedCertificates,
+}
+
+impl ListedClientVerifier {
+    fn check_not_revoked(&self, leaf: &CertificateDer<'_>) -> Result<(), CertificateError> {
+        let Ok((_, leaf)) = X509Certificate::from_der(leaf) else {
+            return Err(CertificateError::BadEncoding);
+        };
+        if !self.revocations.has_list_of_issuer(&leaf) {
+            return Err(CertificateError::UnknownRevocationStatus);
+        }
+        match self.revocations.revokes(&leaf) {
+            true => Err(CertificateError::Revoked),
+            false => Ok(()),
+        }
+    }
+}
+
+impl ClientCertVerifier for ListedClientVerifier {
+    fn offer_client_auth(&self) -> bool {
+        self.chain.offer_client_auth()
+    }
+
+    fn client_auth_mandatory(&self) -> bool {
+        self.chain.client_auth_mandatory()
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.chain.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        // All CAs that have lists, and are not revoked themselves, are trusted directly. A CA that the client
+        // presents has no list here, so what it issued is refused.
+        let verified = self.chain.verify_client_cert(end_entity, &[], now)?;
+        self.check_not_revoked(end_entity)?;
+        Ok(verified)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.chain.verify_tls12_signature(message, cert, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.chain.verify_tls13_signature(message, cert, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.chain.supported_verify_schemes()
+    }
+}

@@ -54,6 +54,18 @@ row! {
     } read write columns report_columns select reports from "inventory_reports"
 }
 
+/// A report of one Puppet run with all that is written with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InventoryReportWrite {
+    /// The report.
+    pub row: InventoryReportRow,
+    /// The job that started the run, which is recorded in the [`RunReportRow`](crate::RunReportRow) of the run too if
+    /// that names no job; `None` if no job did.
+    pub job_id: Option<String>,
+    /// Number of reports of the node that are kept.
+    pub keep: u64,
+}
+
 const SEEN: &str = "INSERT INTO inventory_nodes (certname) VALUES ($1) ON CONFLICT DO NOTHING";
 
 const FACTS: &str = concat!(
@@ -99,6 +111,19 @@ pub(crate) const STATEMENTS: &[&str] = &[
     ONE_REPORT,
 ];
 
+/// The statements that write a report, and delete the node's oldest ones.
+pub(crate) fn put_report_statements(
+    write: &InventoryReportWrite,
+) -> impl Iterator<Item = SqlStatement<'_>> {
+    let InventoryReportWrite { row, job_id, keep } = write;
+    let (certname, uuid) = (row.certname.as_str(), row.transaction_uuid.as_str());
+    let insert = SqlStatement::new(REPORT, values![row]);
+    let trim = SqlStatement::new(DROP_OLD_REPORTS, values![certname, *keep]);
+    let job_id = job_id.as_deref();
+    let link = job_id.map(|job| run_reports::link_job_statement(certname, uuid, job));
+    [insert, trim].into_iter().chain(link)
+}
+
 // === impl Store ===
 
 impl Store {
@@ -129,24 +154,12 @@ impl Store {
         Ok(written.await? > 0)
     }
 
-    /// Writes a report, and deletes the node's oldest reports beyond `keep`. `job_id` is recorded
-    /// in the [`RunReportRow`](crate::RunReportRow) of the run too, if that names no job.
+    /// Writes a report, and deletes the node's oldest reports beyond those that are kept.
     pub async fn put_inventory_report(
         &self,
-        report: &InventoryReportRow,
-        job_id: Option<&str>,
-        keep: u64,
+        write: &InventoryReportWrite,
     ) -> Result<(), StoreError> {
-        let InventoryReportRow {
-            certname,
-            transaction_uuid,
-            ..
-        } = report;
-        let insert = SqlStatement::new(REPORT, values![report]);
-        let trim = SqlStatement::new(DROP_OLD_REPORTS, values![certname, keep]);
-        let link =
-            job_id.map(|job| run_reports::link_job_statement(certname, transaction_uuid, job));
-        self.execute_all([insert, trim].into_iter().chain(link))
+        self.execute_all(put_report_statements(write))
             .await
             .map(drop)
     }

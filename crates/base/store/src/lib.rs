@@ -99,7 +99,7 @@ pub use events::EventRow;
 pub use exported_resources::{ExportedPage, ExportedPageBounds, ExportedTypeRow, ExportingNodeRow};
 pub use groups::GroupRow;
 pub use history_mark::{HistoryMark, OlderHistory};
-pub use inventory::{InventoryFacts, InventoryNodeRow, InventoryReportRow};
+pub use inventory::{InventoryFacts, InventoryNodeRow, InventoryReportRow, InventoryReportWrite};
 pub use job_order::JobOrder;
 pub use jobs::{
     BatchStateRow, JobListFilter, JobRow, JobStateRow, OpenDeployRow, RolloutRow, UnfinishedJob,

@@ -4,6 +4,7 @@
 //! bounded number of rows; rows are ordered by the server's clock, never by the node's.
 
 use crate::defaults::PRUNE_ROWS;
+use crate::inventory::{self, InventoryReportWrite};
 use crate::puppet_run_events::{self, NewPuppetRunEvent};
 use crate::puppetdb_commands::{self, PuppetDbCommandRow};
 use crate::report_processing;
@@ -137,8 +138,13 @@ pub(crate) fn link_job_statement<'a>(
 
 impl Store {
     /// Writes a report, deletes the oldest reports of the node beyond the number that is kept, and
-    /// queues the report for PuppetDB, webhooks and programs, in one transaction.
-    pub async fn put_run_report(&self, write: &RunReportWrite) -> Result<(), StoreError> {
+    /// queues the report for PuppetDB, webhooks and programs, in one transaction, which also writes what
+    /// the inventory keeps of the report.
+    pub async fn put_run_report(
+        &self,
+        write: &RunReportWrite,
+        in_inventory: Option<&InventoryReportWrite>,
+    ) -> Result<(), StoreError> {
         let report = &write.row.report;
         let (id, received_ms) = (report.report_id.as_str(), report.received_ms);
         // The report that is written counts as well.
@@ -166,6 +172,11 @@ impl Store {
         ]);
         let command = write.command.as_ref();
         steps.extend(command.map(puppetdb_commands::insert_statement));
+        steps.extend(
+            in_inventory
+                .into_iter()
+                .flat_map(inventory::put_report_statements),
+        );
         self.execute_all(steps).await.map(drop)
     }
 

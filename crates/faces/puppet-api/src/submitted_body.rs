@@ -17,7 +17,7 @@ use run_reports::pson_to_json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::defaults::{
-    BODIES_OF_NODE_MAX, SUBMISSION_BODIES_KIB, SUBMISSION_TIME, SUBMISSION_WAIT,
+    BODIES_OF_NODE_MAX, SMALL_BODY_BYTES, SUBMISSION_BODIES_KIB, SUBMISSION_TIME, SUBMISSION_WAIT,
 };
 use crate::failure::PuppetApiFailure;
 use crate::node_shares::NodeShares;
@@ -213,21 +213,28 @@ impl SubmissionReader {
 }
 
 impl SubmittedBody {
-    /// The body as JSON text.
-    pub(crate) async fn into_text(self) -> Result<SubmittedText, PuppetApiFailure> {
-        let Self {
-            bytes,
-            coding,
-            limit,
-            ..
-        } = self;
-        let text = tokio::task::spawn_blocking(move || to_json(&bytes, coding, limit));
-        let json = text
-            .await
-            .map_err(|_| PuppetApiFailure::busy("the server is shutting down"))??;
+    /// Reads the body's text with `read`, on a thread on which it delays no other request, unless it is small.
+    /// The memory of the text is reserved as long as the returned one exists.
+    pub(crate) async fn read_text<T: Send + 'static>(
+        self,
+        read: impl FnOnce(&SubmittedText) -> Result<T, PuppetApiFailure> + Send + 'static,
+    ) -> Result<(T, SubmittedText), PuppetApiFailure> {
+        let is_small = self.coding == BodyCoding::Identity && self.bytes.len() <= SMALL_BODY_BYTES;
+        let reading = move || {
+            let text = self.into_text()?;
+            Ok((read(&text)?, text))
+        };
+        if is_small {
+            return reading();
+        }
+        let reading = tokio::task::spawn_blocking(reading).await;
+        reading.map_err(|_| PuppetApiFailure::busy("the server is shutting down"))?
+    }
+
+    fn into_text(self) -> Result<SubmittedText, PuppetApiFailure> {
         Ok(SubmittedText {
             certname: self.certname,
-            json,
+            json: to_json(&self.bytes, self.coding, self.limit)?,
             _memory: self.memory,
         })
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use optional_feature::{Feature, FeatureStatus};
 use pcp::Certname;
 use serde_json::{Value, json};
-use store::{Store, StoreError};
+use store::{RunReportWrite, Store, StoreError};
 
 use crate::defaults::REPORT_WAIT_MAX;
 use crate::embedded::{EmbeddedInventory, InventorySnapshot};
@@ -272,7 +272,26 @@ impl Inventory {
     ) -> Result<(), RecordError> {
         match &*self.backend {
             InventoryBackend::PuppetDb(_) => Ok(()),
-            InventoryBackend::Embedded(embedded) => embedded.record_report(certname, report).await,
+            InventoryBackend::Embedded(embedded) => {
+                embedded.record_report(certname, report, None).await
+            }
+        }
+    }
+
+    /// Writes the report that an agent sent to this server, and records its summary as
+    /// [`record_report`](Self::record_report) does, in one transaction.
+    pub async fn record_run_report(
+        &self,
+        store: &Store,
+        certname: &Certname,
+        (run_report, summary): (&RunReportWrite, PuppetReport),
+    ) -> Result<(), RecordError> {
+        match &*self.backend {
+            InventoryBackend::PuppetDb(_) => Ok(store.put_run_report(run_report, None).await?),
+            InventoryBackend::Embedded(embedded) => {
+                let recording = embedded.record_report(certname, summary, Some(run_report));
+                recording.await
+            }
         }
     }
 

@@ -110,7 +110,9 @@ pub struct StoredRunReport {
 }
 
 /// A report in the form in which it is stored.
-struct PackedReport {
+#[derive(Debug)]
+pub struct PackedReport {
+    certname: Certname,
     row: RunReportDetailRow,
     command: Option<PuppetDbCommandRow>,
     event: NewPuppetRunEvent,
@@ -195,13 +197,15 @@ impl RunReports {
         queue.filter(|_| self.is_forwarding).cloned()
     }
 
+    /// Brings a report into the form in which it is stored and forwarded. This compresses it, which takes up to
+    /// 100 ms for the largest ones, so it belongs on a thread on which it delays no request.
+    pub fn pack_report(&self, report: RunReport) -> Result<PackedReport, RecordRunError> {
+        PackedReport::new(report, self.queue().as_deref())
+    }
+
     /// Records a report, and queues it for PuppetDB. A report of a run that is known replaces it.
-    pub async fn record_report(&self, report: RunReport) -> Result<(), RecordRunError> {
+    pub async fn record_report(&self, packed: PackedReport) -> Result<(), RecordRunError> {
         let inner = &self.inner;
-        let (queue, certname) = (self.queue(), report.certname.clone());
-        let of_report = queue.clone();
-        let packing = move || PackedReport::new(report, of_report.as_deref());
-        let packed = run_blocking(packing).await?;
         let processing = inner.processing.as_ref();
         let programs = processing.map(|it| it.programs_for(packed.status));
         let write = RunReportWrite {
@@ -211,17 +215,17 @@ impl RunReports {
             event: Some(packed.event),
             programs: programs.unwrap_or_default(),
         };
-        inner.store.put_run_report(&write).await?;
+        let report = (&write, packed.summary);
+        let recording = inner
+            .inventory
+            .record_run_report(&inner.store, &packed.certname, report);
+        recording.await?;
         if let Some(processing) = processing.filter(|_| !write.programs.is_empty()) {
             processing.notify_added();
         }
-        if let Some(queue) = &queue {
+        if let Some(queue) = self.queue() {
             queue.notify_added();
         }
-        inner
-            .inventory
-            .record_report(&certname, packed.summary)
-            .await?;
         Ok(())
     }
 
@@ -434,6 +438,7 @@ impl PackedReport {
             ..report.summary
         };
         Ok(Self {
+            certname: report.certname,
             row,
             command,
             event,

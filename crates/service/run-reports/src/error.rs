@@ -52,7 +52,7 @@ pub enum InvalidReport {
 pub enum RecordRunError {
     /// The inventory refuses it.
     #[error("the inventory refuses it")]
-    Inventory(#[from] RecordError),
+    Inventory(#[source] RecordError),
     /// The database could not be written.
     #[error("it cannot be written to the database")]
     Store(#[from] StoreError),
@@ -68,6 +68,15 @@ pub enum RecordRunError {
     /// The server is shutting down.
     #[error("the server is shutting down")]
     ShuttingDown,
+}
+
+impl From<RecordError> for RecordRunError {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::Store(error) => Self::Store(error),
+            refused => Self::Inventory(refused),
+        }
+    }
 }
 
 /// A report was not found.

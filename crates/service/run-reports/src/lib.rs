@@ -30,7 +30,8 @@ mod selection;
 mod text;
 
 pub use engine::{
-    ReportSource, RunReportEntry, RunReportPage, RunReports, RunReportsConfig, StoredRunReport,
+    PackedReport, ReportSource, RunReportEntry, RunReportPage, RunReports, RunReportsConfig,
+    StoredRunReport,
 };
 pub use error::{FindReportError, InvalidReport, InvalidReportError, RecordRunError};
 pub use forget_node::{ForgetNodeError, NodeDeactivation};

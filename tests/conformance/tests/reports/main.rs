@@ -83,7 +83,8 @@ impl ForwardingServer {
             .record_catalog(data::catalog(run))
             .await
             .unwrap();
-        self.reports.record_report(report).await.unwrap();
+        let packed = self.reports.pack_report(report).unwrap();
+        self.reports.record_report(packed).await.unwrap();
     }
 
     async fn wait_until_sent(&self) {

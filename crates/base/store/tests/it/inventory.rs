@@ -1,6 +1,6 @@
 //! Facts and reports of agents.
 
-use store::{InventoryFacts, InventoryReportRow};
+use store::{InventoryFacts, InventoryReportRow, InventoryReportWrite};
 
 use crate::engine::{Bench, both};
 
@@ -25,6 +25,15 @@ fn report(certname: &str, uuid: &str, received_ms: i64) -> InventoryReportRow {
         transaction_uuid: uuid.to_owned(),
         received_ms,
         report: format!("{{\"n\":{received_ms}}}"),
+    }
+}
+
+/// Writes a report, and keeps two of the node.
+fn two_kept(row: InventoryReportRow) -> InventoryReportWrite {
+    InventoryReportWrite {
+        row,
+        job_id: None,
+        keep: 2,
     }
 }
 
@@ -60,10 +69,13 @@ async fn a_node_keeps_its_newest_reports(bench: Bench) {
     let store = &bench.store;
     for (uuid, at) in [("u1", 1), ("u3", 3), ("u2", 2)] {
         let row = report("a", uuid, at);
-        store.put_inventory_report(&row, None, 2).await.unwrap();
+        store.put_inventory_report(&two_kept(row)).await.unwrap();
     }
     let other = report("b", "u1", 1);
-    store.put_inventory_report(&other, None, 2).await.unwrap();
+    store
+        .put_inventory_report(&two_kept(other.clone()))
+        .await
+        .unwrap();
     let kept = store.inventory_reports("", "a").await.unwrap();
     let names: Vec<&str> = kept.iter().map(|row| &*row.transaction_uuid).collect();
     assert_eq!(names, ["u3", "u2"]);
@@ -80,7 +92,7 @@ async fn nodes_are_read_in_pages_and_forgotten_with_their_reports(bench: Bench) 
         let facts = facts("{}", 1);
         store.put_inventory_facts(name, &facts, 1).await.unwrap();
         let row = report(name, "u", 1);
-        store.put_inventory_report(&row, None, 2).await.unwrap();
+        store.put_inventory_report(&two_kept(row)).await.unwrap();
     }
     let page = store.inventory_nodes("a", 1).await.unwrap();
     assert_eq!(page[0].certname, "b");

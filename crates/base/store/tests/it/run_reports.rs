@@ -1,9 +1,9 @@
 //! Reports of runs, and the queue of PuppetDB's commands.
 
 use store::{
-    InventoryReportRow, ListPage, NewPuppetRunEvent, PuppetDbCommandRow, PuppetDbQueueSize,
-    PuppetRunEventRow, RunReportDetailRow, RunReportFilter, RunReportRow, RunReportWrite,
-    WebhookChange, WebhookProgress, WebhookRow,
+    InventoryReportRow, InventoryReportWrite, ListPage, NewPuppetRunEvent, PuppetDbCommandRow,
+    PuppetDbQueueSize, PuppetRunEventRow, RunReportDetailRow, RunReportFilter, RunReportRow,
+    RunReportWrite, WebhookChange, WebhookProgress, WebhookRow,
 };
 
 use crate::engine::{Bench, both};
@@ -11,6 +11,7 @@ use crate::engine::{Bench, both};
 both!(
     a_run_has_one_report_and_a_node_a_bounded_number,
     reports_are_selected_by_node_status_and_job,
+    a_report_and_its_summary_are_written_together,
     old_reports_go_and_those_of_a_deleted_node,
     a_report_is_found_by_the_start_of_its_id,
     commands_are_taken_in_order_and_data_is_replaced,
@@ -45,6 +46,20 @@ fn write(row: RunReportDetailRow, keep: u64) -> RunReportWrite {
     }
 }
 
+/// What the inventory keeps of the report `id`.
+fn summary(certname: &str, id: &str, job_id: Option<&str>) -> InventoryReportWrite {
+    InventoryReportWrite {
+        row: InventoryReportRow {
+            certname: certname.to_owned(),
+            transaction_uuid: format!("uuid-{id}"),
+            received_ms: 5,
+            report: "{}".to_owned(),
+        },
+        job_id: job_id.map(str::to_owned),
+        keep: 2,
+    }
+}
+
 async fn ids(bench: &Bench, filter: RunReportFilter) -> Vec<String> {
     let rows = bench.store.run_reports(&filter, ListPage::default()).await;
     rows.unwrap().into_iter().map(|row| row.report_id).collect()
@@ -61,10 +76,10 @@ async fn a_run_has_one_report_and_a_node_a_bounded_number(bench: Bench) {
     let store = &bench.store;
     for (id, at) in [("a1", 1), ("a3", 3), ("a2", 2), ("a3", 4)] {
         let row = report("a", id, at, "changed");
-        store.put_run_report(&write(row, 2)).await.unwrap();
+        store.put_run_report(&write(row, 2), None).await.unwrap();
     }
     let other = report("b", "b1", 1, "failed");
-    store.put_run_report(&write(other, 2)).await.unwrap();
+    store.put_run_report(&write(other, 2), None).await.unwrap();
     assert_eq!(ids(&bench, of_node("a")).await, ["a3", "a2"]);
     assert_eq!(ids(&bench, of_node("b")).await, ["b1"]);
     let kept = store.run_report_details("a3").await.unwrap();
@@ -80,23 +95,13 @@ async fn reports_are_selected_by_node_status_and_job(bench: Bench) {
     ];
     for (certname, id, at, status) in rows {
         let row = report(certname, id, at, status);
-        store.put_run_report(&write(row, 9)).await.unwrap();
+        store.put_run_report(&write(row, 9), None).await.unwrap();
     }
     // The job's engine learns of the job after the agent has sent its report.
-    let summary = InventoryReportRow {
-        certname: "a".to_owned(),
-        transaction_uuid: "uuid-a1".to_owned(),
-        received_ms: 5,
-        report: "{}".to_owned(),
-    };
-    store
-        .put_inventory_report(&summary, Some("7"), 2)
-        .await
-        .unwrap();
-    store
-        .put_inventory_report(&summary, Some("8"), 2)
-        .await
-        .unwrap();
+    for job_id in ["7", "8"] {
+        let summary = summary("a", "a1", Some(job_id));
+        store.put_inventory_report(&summary).await.unwrap();
+    }
     let select = |certname: Option<&str>, status: Option<&str>, job: Option<&str>| {
         let filter = RunReportFilter {
             certname: certname.map(str::to_owned),
@@ -122,11 +127,43 @@ async fn reports_are_selected_by_node_status_and_job(bench: Bench) {
     assert_eq!((second.len(), second[0].report_id.as_str()), (1, "a2"));
 }
 
+async fn a_report_and_its_summary_are_written_together(bench: Bench) {
+    let store = &bench.store;
+    // The job's engine told of the run before its agent did.
+    let of_job = summary("a", "a1", Some("7"));
+    let put = async |id: &str, summary: &InventoryReportWrite| {
+        let row = report("a", id, 1, "changed");
+        store.put_run_report(&write(row, 9), Some(summary)).await
+    };
+    put("a1", &of_job).await.unwrap();
+    put("a2", &summary("a", "a2", None)).await.unwrap();
+    let of_job = RunReportFilter {
+        job_id: Some("7".to_owned()),
+        ..RunReportFilter::default()
+    };
+    assert_eq!(ids(&bench, of_job).await, ["a1"]);
+    let kept = store.inventory_reports("", "a").await.unwrap();
+    let names: Vec<&str> = kept.iter().map(|row| &*row.transaction_uuid).collect();
+    assert_eq!(names, ["uuid-a1", "uuid-a2"]);
+    // A text that PostgreSQL refuses: both are written, or neither is.
+    let mut odd = summary("a", "a3", None);
+    odd.row.report = "\0".to_owned();
+    let is_written = put("a3", &odd).await.is_ok();
+    let has_report = ids(&bench, RunReportFilter::default())
+        .await
+        .contains(&"a3".to_owned());
+    let in_inventory = store.inventory_report("a", "uuid-a3").await.unwrap();
+    assert_eq!(
+        (has_report, in_inventory.is_some()),
+        (is_written, is_written)
+    );
+}
+
 async fn old_reports_go_and_those_of_a_deleted_node(bench: Bench) {
     let store = &bench.store;
     for (certname, id, at) in [("a", "a1", 1), ("a", "a2", 5), ("b", "b1", 6)] {
         let row = report(certname, id, at, "changed");
-        store.put_run_report(&write(row, 9)).await.unwrap();
+        store.put_run_report(&write(row, 9), None).await.unwrap();
     }
     assert_eq!(store.prune_run_reports(5).await.unwrap(), 1);
     assert_eq!(ids(&bench, RunReportFilter::default()).await, ["b1", "a2"]);
@@ -142,7 +179,7 @@ async fn a_report_is_found_by_the_start_of_its_id(bench: Bench) {
     let store = &bench.store;
     for id in ["ab12", "ab13", "ac99", "ab1f"] {
         let row = report("a", id, 1, "changed");
-        store.put_run_report(&write(row, 9)).await.unwrap();
+        store.put_run_report(&write(row, 9), None).await.unwrap();
     }
     let found = async |prefix| {
         let rows = store.run_report_details(prefix).await.unwrap();
@@ -184,10 +221,13 @@ async fn commands_are_taken_in_order_and_data_is_replaced(bench: Bench) {
         let queued = command(position, "store report", "a", 10);
         let row = report("a", &format!("a{position}"), position, "changed");
         store
-            .put_run_report(&RunReportWrite {
-                command: Some(queued),
-                ..write(row, 9)
-            })
+            .put_run_report(
+                &RunReportWrite {
+                    command: Some(queued),
+                    ..write(row, 9)
+                },
+                None,
+            )
             .await
             .unwrap();
     }
@@ -252,7 +292,7 @@ async fn put_with_event(bench: &Bench, id: &str, at: i64, status: &str) {
         event: Some(event),
         ..write(report("a", id, at, status), 9)
     };
-    bench.store.put_run_report(&write).await.unwrap();
+    bench.store.put_run_report(&write, None).await.unwrap();
 }
 
 async fn event_ids(bench: &Bench) -> Vec<i64> {
@@ -327,7 +367,7 @@ async fn reports_wait_for_programs_in_order_and_once(bench: Bench) {
             programs: vec!["/bin/x".to_owned(), "/bin/y".to_owned()],
             ..write(report("a", id, at, "changed"), 9)
         };
-        store.put_run_report(&write).await.unwrap();
+        store.put_run_report(&write, None).await.unwrap();
     }
     let waiting = |after, limit| async move {
         let rows = store.reports_to_process(after, limit).await.unwrap();

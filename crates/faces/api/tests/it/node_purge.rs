@@ -34,7 +34,8 @@ async fn report(world: &World, node: &str) {
     let text = json!({"host": node, "status": "changed", "time": Timestamp::now().to_string(),
         "transaction_uuid": uuid::Uuid::new_v4().to_string()});
     let report = RunReport::from_json(&certname, &text.to_string(), Timestamp::now()).unwrap();
-    reports.record_report(report).await.unwrap();
+    let packed = reports.pack_report(report).unwrap();
+    reports.record_report(packed).await.unwrap();
 }
 
 /// Names of the nodes that have facts, and those that have reports.

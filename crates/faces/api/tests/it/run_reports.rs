@@ -43,12 +43,9 @@ async fn world() -> World {
             }},
         });
         let report = RunReport::from_json(&certname, &text.to_string(), received).expect("read");
-        world
-            .state
-            .run_reports
-            .record_report(report)
-            .await
-            .expect("recorded");
+        let reports = &world.state.run_reports;
+        let packed = reports.pack_report(report).expect("packed");
+        reports.record_report(packed).await.expect("recorded");
     }
     world
 }

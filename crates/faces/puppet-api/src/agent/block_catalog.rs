@@ -87,8 +87,10 @@ pub(super) async fn post(
     let body = server
         .bodies
         .read_any(&caller, &service, request, CATALOG_BODY_BYTES);
-    let text = body.await?.into_text().await?;
-    let checked = CheckedQuestion::parse(&text.json).map_err(PuppetApiFailure::into_text)?;
+    let reading = body
+        .await?
+        .read_text(|text| CheckedQuestion::parse(&text.json).map_err(PuppetApiFailure::into_text));
+    let (checked, text) = reading.await?;
     let bytes = text.json.len();
     let options = &checked.question.options;
     let captured = options.capture_logs.then_some(options.log_level);

@@ -61,10 +61,11 @@ pub(super) async fn post(
     let body = server
         .bodies
         .read_any(&caller, &service, request, CATALOG_BODY_BYTES);
-    let text = body.await?.into_text().await?;
-    let question = CatalogQuestionV4::parse(&text.json).map_err(PuppetApiFailure::into_text)?;
-    // the queue of compilations bounds the facts that wait
-    drop(text);
+    let reading = body.await?.read_text(|text| {
+        CatalogQuestionV4::parse(&text.json).map_err(PuppetApiFailure::into_text)
+    });
+    // the queue of compilations bounds the facts that wait, so the memory of the text is free
+    let (question, _) = reading.await?;
     let captured = question
         .options
         .capture_logs

@@ -59,15 +59,11 @@ async fn record(
     submitted: SubmittedBody,
     environment: Option<EnvironmentName>,
 ) -> Result<(), PuppetApiFailure> {
-    let submitted = submitted.into_text().await?;
-    let certname = submitted.certname.clone();
-    let reading = tokio::task::spawn_blocking(move || {
-        read_facts(submitted.certname.as_str(), &submitted.json)
+    let reading = submitted.read_text(|submitted| {
+        let facts = read_facts(submitted.certname.as_str(), &submitted.json)?;
+        Ok((submitted.certname.clone(), facts))
     });
-    let Ok(facts) = reading.await else {
-        return Err(PuppetApiFailure::busy("the server is shutting down"));
-    };
-    let facts = facts?;
+    let ((certname, facts), _) = reading.await?;
     let record = NodeRecord {
         facts: facts.values.into(),
         trusted: trusted_facts(&certname, caller.extensions()?).into(),

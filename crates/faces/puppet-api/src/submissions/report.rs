@@ -54,18 +54,16 @@ async fn record(
     submitted: SubmittedBody,
     received: Timestamp,
 ) -> Result<(), PuppetApiFailure> {
-    let submitted = submitted.into_text().await?;
-    let reading = tokio::task::spawn_blocking(move || {
+    let packer = run_reports.clone();
+    let reading = submitted.read_text(move |submitted| {
         let report = RunReport::from_json(&submitted.certname, &submitted.json, received);
-        (report, submitted)
+        let report = report.map_err(|error| {
+            let cause = error_causes::chain(&error).to_string();
+            tracing::warn!(certname = %submitted.certname, cause, "a report is refused");
+            PuppetApiFailure::bad_request(cause)
+        })?;
+        Ok(packer.pack_report(report)?)
     });
-    let Ok((report, submitted)) = reading.await else {
-        return Err(PuppetApiFailure::busy("the server is shutting down"));
-    };
-    let report = report.map_err(|error| {
-        let cause = error_causes::chain(&error).to_string();
-        tracing::warn!(certname = %submitted.certname, cause, "a report is refused");
-        PuppetApiFailure::bad_request(cause)
-    })?;
-    Ok(run_reports.record_report(report).await?)
+    let (packed, _submitted) = reading.await?;
+    Ok(run_reports.record_report(packed).await?)
 }

@@ -18,7 +18,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use pcp::Certname;
 use serde_json::Value;
-use store::{InventoryFacts, InventoryReportRow, Store, StoreError};
+use store::{
+    InventoryFacts, InventoryReportRow, InventoryReportWrite, RunReportWrite, Store, StoreError,
+};
 use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 
@@ -191,37 +193,63 @@ impl EmbeddedInventory {
     }
 
     /// Records a report, and drops the node's oldest one if there are too many. If a report of the
-    /// run is known, they become one.
+    /// run is known, they become one. `run_report` is what else is written in the same transaction, if the agent
+    /// sent the report to this server.
     pub(crate) async fn record_report(
         &self,
         certname: &Certname,
         mut report: PuppetReport,
+        run_report: Option<&RunReportWrite>,
     ) -> Result<(), RecordError> {
         self.check_capacity(certname)?;
         let _writing = self.lock_reports_of(certname).await;
-        let known = self
-            .store
-            .inventory_report(certname.as_str(), &report.transaction_uuid);
-        if let Some(known) = known.await?.as_ref().and_then(load::parse_report) {
+        if let Some(known) = self
+            .known_report(certname, &report.transaction_uuid)
+            .await?
+        {
             report = PuppetReport::merge(report, known);
         }
         let received = *report.receive_time.get_or_insert_with(Timestamp::now);
-        let row = InventoryReportRow {
-            certname: certname.to_string(),
-            transaction_uuid: report.transaction_uuid.clone(),
-            received_ms: received.as_millisecond(),
-            report: to_json_text(&report)?,
+        let write = InventoryReportWrite {
+            row: InventoryReportRow {
+                certname: certname.to_string(),
+                transaction_uuid: report.transaction_uuid.clone(),
+                received_ms: received.as_millisecond(),
+                report: to_json_text(&report)?,
+            },
+            job_id: report.job_id.clone(),
+            keep: REPORTS_PER_NODE as u64,
         };
-        check_size(row.report.len(), MAX_REPORT_BYTES)?;
-        let keep = REPORTS_PER_NODE as u64;
-        self.store
-            .put_inventory_report(&row, report.job_id.as_deref(), keep)
-            .await?;
+        check_size(write.row.report.len(), MAX_REPORT_BYTES)?;
+        match run_report {
+            Some(run_report) => self.store.put_run_report(run_report, Some(&write)).await?,
+            None => self.store.put_inventory_report(&write).await?,
+        }
         self.node_table
             .update_node(certname, MAX_NODES, |node| node.add_report(report));
         self.reports
             .send_modify(|count| *count = count.wrapping_add(1));
         Ok(())
+    }
+
+    /// The known report of a run, with its metrics, which only the store has. Most reports are the first of
+    /// their run, as the memory tells.
+    async fn known_report(
+        &self,
+        certname: &Certname,
+        transaction_uuid: &str,
+    ) -> Result<Option<PuppetReport>, StoreError> {
+        let is_of_run = |report: &Arc<PuppetReport>| report.transaction_uuid == transaction_uuid;
+        let snapshot = self.snapshot();
+        let node = snapshot.get(certname);
+        if !node.is_some_and(|node| node.reports.iter().any(is_of_run)) {
+            return Ok(None);
+        }
+        drop(snapshot);
+        let known = self
+            .store
+            .inventory_report(certname.as_str(), transaction_uuid);
+        Ok(known.await?.as_ref().and_then(load::parse_report))
     }
 
     /// Held while a report of a node is read, merged and written: the agent and the job that started

@@ -7,8 +7,8 @@ use inventory::{Inventory, NodeRecord};
 use jiff::{Timestamp, ToSpan as _};
 use pcp::Certname;
 use run_reports::{
-    FindReportError, ForgetNodeError, ForwardedCatalog, NodeDeactivation, ReportSource, RunReport,
-    RunReportFilter, RunReports, RunReportsConfig,
+    FindReportError, ForgetNodeError, ForwardedCatalog, NodeDeactivation, RecordRunError,
+    ReportSource, RunReport, RunReportFilter, RunReports, RunReportsConfig,
 };
 use serde_json::{Value, json};
 use store::{ListPage, Store, StoreConfig, WebhookRow};
@@ -36,6 +36,11 @@ pub(crate) fn config(forward: bool) -> RunReportsConfig {
         forward,
         ..RunReportsConfig::new("puppet.example".parse().unwrap())
     }
+}
+
+/// Records a report as the server does.
+pub(crate) async fn record(reports: &RunReports, sent: RunReport) -> Result<(), RecordRunError> {
+    reports.record_report(reports.pack_report(sent)?).await
 }
 
 /// The sample of another node and run, received `minutes` ago.
@@ -89,9 +94,9 @@ async fn a_report_is_kept_with_its_details_and_the_node_has_it_as_its_last() {
         .await
         .unwrap();
     let sent = sample(NODE, 1, 0);
-    reports.record_report(sent.clone()).await.unwrap();
+    record(&reports, sent.clone()).await.unwrap();
     // An agent that did not get the answer sends the report again.
-    reports.record_report(sent.clone()).await.unwrap();
+    record(&reports, sent.clone()).await.unwrap();
     assert_eq!(runs(&reports, RunReportFilter::default()).await, ["1"]);
     let id = &sent.summary.hash;
     let found = reports.find(id).await.unwrap();
@@ -140,8 +145,8 @@ async fn a_run_is_an_event_with_its_counts_and_versions() {
     let reports = RunReports::start(config(false), store.clone(), inventory).await;
     let reports = reports.unwrap();
     let sent = sample(NODE, 1, 0);
-    reports.record_report(sent.clone()).await.unwrap();
-    reports.record_report(sent.clone()).await.unwrap();
+    record(&reports, sent.clone()).await.unwrap();
+    record(&reports, sent.clone()).await.unwrap();
     let events = store.puppet_run_events(0, 10).await.unwrap();
     assert_eq!((events.len(), events[0].certname.as_str()), (1, NODE));
     assert_eq!(events[0].kind, "puppet_run_failed");
@@ -174,13 +179,9 @@ async fn reports_beyond_age_and_number_go() {
         .await
         .unwrap();
     for (run, minutes) in [(1, 50), (2, 40), (3, 30)] {
-        reports
-            .record_report(sample(NODE, run, minutes))
-            .await
-            .unwrap();
+        record(&reports, sample(NODE, run, minutes)).await.unwrap();
     }
-    reports
-        .record_report(sample("web2.example", 4, 70))
+    record(&reports, sample("web2.example", 4, 70))
         .await
         .unwrap();
     assert_eq!(
@@ -240,7 +241,7 @@ async fn many_nodes_report_at_once() {
         let reports = Arc::clone(&reports);
         sending.spawn(async move {
             let node = format!("node{}.example", run / 2);
-            reports.record_report(sample(&node, run % 2 + 1, 0)).await
+            record(&reports, sample(&node, run % 2 + 1, 0)).await
         });
     }
     while let Some(sent) = sending.join_next().await {
@@ -285,7 +286,7 @@ async fn data_waits_for_puppetdb_over_a_restart_and_only_the_newest_is_sent() {
             .record_catalog(catalog(&format!("v{run}")))
             .await
             .unwrap();
-        reports.record_report(sample(NODE, run, 0)).await.unwrap();
+        record(&reports, sample(NODE, run, 0)).await.unwrap();
     }
     let state = reports.forwarding().await.unwrap().unwrap();
     assert_eq!(state.queued, 5);
@@ -331,7 +332,7 @@ async fn a_refused_command_does_not_stop_others() {
         .await
         .unwrap();
     for (node, run) in [("bad.example", 1), (NODE, 2), ("bad.example", 3), (NODE, 4)] {
-        reports.record_report(sample(node, run, 0)).await.unwrap();
+        record(&reports, sample(node, run, 0)).await.unwrap();
     }
     let taken = puppetdb.taken(2).await;
     assert_eq!(marks(&taken).len(), 2);
@@ -352,7 +353,7 @@ async fn a_report_in_puppetdbs_format_has_what_it_demands() {
     let reports = RunReports::start(config(true), store, inventory(puppetdb.address))
         .await
         .unwrap();
-    reports.record_report(sample(NODE, 1, 0)).await.unwrap();
+    record(&reports, sample(NODE, 1, 0)).await.unwrap();
     let payload = puppetdb.taken(1).await.remove(0).payload;
     assert_eq!(payload["certname"], NODE);
     assert_eq!(payload["configuration_version"], "1795835309");
@@ -379,9 +380,8 @@ async fn a_node_that_is_removed_is_deactivated_after_all_that_waits_for_puppetdb
     let reports = RunReports::start(config(true), store, inventory(address)).await;
     let reports = reports.unwrap();
     reports.record_facts(&certname, facts("k1")).await.unwrap();
-    reports.record_report(sample(NODE, 1, 0)).await.unwrap();
-    reports
-        .record_report(sample("web2.example", 2, 0))
+    record(&reports, sample(NODE, 1, 0)).await.unwrap();
+    record(&reports, sample("web2.example", 2, 0))
         .await
         .unwrap();
     reports.forget_node(&certname).await.unwrap();
@@ -492,7 +492,7 @@ async fn reports_that_only_puppetdb_has_are_read_there() {
         ("no", 1)
     );
     // A report that this server has is read here.
-    reports.record_report(sample(NODE, 1, 0)).await.unwrap();
+    record(&reports, sample(NODE, 1, 0)).await.unwrap();
     let listed = reports
         .list(&of_node(NODE), ListPage::default())
         .await

@@ -11,7 +11,7 @@ use run_reports::{
 use store::Store;
 use tempfile::TempDir;
 
-use crate::engine::{Place, config, sample};
+use crate::engine::{Place, config, record, sample};
 use crate::sample::NODE;
 
 /// Longest time that a test waits for a program.
@@ -96,9 +96,9 @@ async fn a_program_gets_each_report_once_with_its_node_and_status() {
     };
     let reports = start(&store, vec![writes, only_changed]).await;
     let sent = sample(NODE, 1, 0);
-    reports.record_report(sent.clone()).await.unwrap();
+    record(&reports, sent.clone()).await.unwrap();
     // An agent that did not get the answer sends the report again.
-    reports.record_report(sent.clone()).await.unwrap();
+    record(&reports, sent.clone()).await.unwrap();
     assert_eq!(processed(&store, &reports).await, (1, 0, 0));
     let id = &sent.summary.hash;
     let line = format!("-v {id} {NODE} failed production {{\"id\":\"{id}\"}}");
@@ -129,7 +129,7 @@ async fn a_failing_slow_or_missing_program_is_counted_and_stops_no_other() {
     let reports = start(&store, programs).await;
     for run in [1, 2] {
         let sent = sample(NODE, run, 0);
-        let answered = tokio::time::timeout(LONG, reports.record_report(sent)).await;
+        let answered = tokio::time::timeout(LONG, record(&reports, sent)).await;
         answered.unwrap().unwrap();
     }
     assert_eq!(processed(&store, &reports).await, (2, 6, 0));
@@ -150,7 +150,7 @@ async fn a_report_whose_program_did_not_end_is_processed_after_a_restart() {
     let waits = processor(script(dir.path(), "waits", &text));
     let reports = start(&store, vec![waits.clone()]).await;
     let sent = sample(NODE, 1, 0);
-    reports.record_report(sent.clone()).await.unwrap();
+    record(&reports, sent.clone()).await.unwrap();
     let begun = async {
         while lines(&seen).is_empty() {
             tokio::task::yield_now().await;
@@ -172,14 +172,14 @@ async fn reports_of_removed_programs_and_deleted_reports_leave_the_queue() {
     let store = place.store().await;
     let blocked = processor(script(dir.path(), "blocked", "exec sleep 1000"));
     let reports = start(&store, vec![blocked.clone()]).await;
-    reports.record_report(sample(NODE, 1, 0)).await.unwrap();
+    record(&reports, sample(NODE, 1, 0)).await.unwrap();
     reports.shutdown().await;
     let other = processor(script(dir.path(), "other", "exit 0"));
     let reports = start(&store, vec![other]).await;
     assert_eq!(processed(&store, &reports).await, (0, 0, 1));
     reports.shutdown().await;
     let reports = start(&store, vec![blocked.clone()]).await;
-    reports.record_report(sample(NODE, 2, 0)).await.unwrap();
+    record(&reports, sample(NODE, 2, 0)).await.unwrap();
     reports.shutdown().await;
     store.prune_run_reports(i64::MAX).await.unwrap();
     let reports = start(&store, vec![blocked]).await;

@@ -122,7 +122,7 @@ impl World {
             }),
             programs: Vec::new(),
         };
-        self.store.put_run_report(&write).await.unwrap();
+        self.store.put_run_report(&write, None).await.unwrap();
     }
 
     /// Waits until the webhook has counted so many deliveries: its receiver has an event before the

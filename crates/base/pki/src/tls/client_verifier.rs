@@ -31,7 +31,7 @@ pub(super) fn client_verifier(
     };
     // reads the lists too, so those that webpki does not understand are refused in any case
     let by_lists = webpki(trust.crls)?;
-    if trust.revocations.has_no_list() || trust.revocations.has_partial_list() {
+    if trust.revocations.has_no_list() || trust.revocations.is_for_webpki() {
         return Ok(by_lists);
     }
     Ok(Arc::new(ListedClientVerifier {

@@ -13,7 +13,7 @@ use x509_parser::revocation_list::CertificateRevocationList;
 use x509_parser::time::ASN1Time;
 
 use super::files::{LoadError, TlsFiles, certificate_error, crl_error};
-use super::revocations::RevokedCertificates;
+use super::revocations::{CrlSignature, RevokedCertificates};
 use crate::pem_file;
 
 /// The trusted CAs and their revocation lists.
@@ -37,7 +37,7 @@ impl TrustedCas {
         };
         let mut revocations = RevokedCertificates::default();
         for list in &lists {
-            revocations.add(&list.parsed);
+            revocations.add(&list.parsed, list.signature);
         }
         let roots = trusted_roots(ca, &ca_ders, &cas, &revocations)?;
         let has_list = |ca: &X509Certificate<'_>| {
@@ -113,6 +113,7 @@ fn parse_all<'a>(
 struct ParsedCrl<'a> {
     der: CertificateRevocationListDer<'static>,
     parsed: CertificateRevocationList<'a>,
+    signature: CrlSignature,
 }
 
 /// The newest list of each CA of the bundle. A list of an unknown CA is ignored; one without a
@@ -126,25 +127,23 @@ fn newest_lists<'a>(
     for (index, der) in ders.iter().enumerate() {
         let (_, parsed) = CertificateRevocationList::from_der(der)
             .map_err(|error| crl_error(path, index, error))?;
-        if !signed_by_its_ca(path, index, &parsed, cas)? {
+        let Some(signature) = verify_list(path, index, &parsed, cas)? else {
             continue;
-        }
+        };
         warn_if_expired(path, &parsed);
+        let list = ParsedCrl {
+            der: der.clone(),
+            parsed,
+            signature,
+        };
+        let issuer = list.parsed.issuer().as_raw();
         let same_ca = newest
             .iter_mut()
-            .find(|list| list.parsed.issuer().as_raw() == parsed.issuer().as_raw());
+            .find(|known| known.parsed.issuer().as_raw() == issuer);
         match same_ca {
-            Some(older) if recency_key(&older.parsed) < recency_key(&parsed) => {
-                *older = ParsedCrl {
-                    der: der.clone(),
-                    parsed,
-                };
-            }
+            Some(older) if recency_key(&older.parsed) < recency_key(&list.parsed) => *older = list,
             Some(_) => {}
-            None => newest.push(ParsedCrl {
-                der: der.clone(),
-                parsed,
-            }),
+            None => newest.push(list),
         }
     }
     Ok(newest)
@@ -155,13 +154,13 @@ fn recency_key(list: &CertificateRevocationList<'_>) -> (ASN1Time, Option<BigUin
     (list.last_update(), list.crl_number().cloned())
 }
 
-/// True if a CA of the bundle signed this list; `false` if its CA is not in the bundle.
-fn signed_by_its_ca(
+/// Verifies that a CA of the bundle signed this list; `None` if its CA is not in the bundle.
+fn verify_list(
     path: &Path,
     index: usize,
     list: &CertificateRevocationList<'_>,
     cas: &[X509Certificate<'_>],
-) -> Result<bool, LoadError> {
+) -> Result<Option<CrlSignature>, LoadError> {
     let mut known = false;
     // A CA that was renewed with a new key occurs twice under one name.
     for ca in cas
@@ -170,8 +169,10 @@ fn signed_by_its_ca(
     {
         known = true;
         match list.verify_signature(ca.public_key()) {
-            // An algorithm that is unknown here is left to the handshake.
-            Ok(()) | Err(X509Error::SignatureUnsupportedAlgorithm) => return Ok(true),
+            Ok(()) => return Ok(Some(CrlSignature::Verified)),
+            Err(X509Error::SignatureUnsupportedAlgorithm) => {
+                return Ok(Some(CrlSignature::LeftToHandshakes));
+            }
             Err(_) => {}
         }
     }
@@ -181,7 +182,7 @@ fn signed_by_its_ca(
     }
     tracing::warn!(crl = %path.display(), issuer = %list.issuer(),
         "a revocation list of a CA that is not in the CA bundle is not used");
-    Ok(false)
+    Ok(None)
 }
 
 fn warn_if_expired(path: &Path, list: &CertificateRevocationList<'_>) {

@@ -8,6 +8,10 @@ use pki::{
     CertificateAuthority, ClientAuth, ClientTls, KeyType, LoadError, ServerCertnames, ServerTls,
     TlsFiles, UnexpectedCertname,
 };
+use rcgen::{
+    CertificateRevocationListParams, CrlDistributionPoint, CrlIssuingDistributionPoint, CrlScope,
+    Issuer, KeyIdMethod, KeyPair, SerialNumber,
+};
 use rustls::{ClientConnection, ServerConnection};
 use tempfile::TempDir;
 
@@ -352,6 +356,44 @@ fn without_a_list_nobody_is_revoked_and_a_foreign_list_protects_nothing() {
     };
     let strict = ServerTls::load(strict, ClientAuth::Required).unwrap();
     assert!(handshake(&strict, client, "server.test").is_err());
+}
+
+#[test]
+fn a_list_that_is_not_about_clients_says_nothing_about_them() {
+    let site = Site::new();
+    let files = site.files("server.test");
+    let client = ClientTls::load(&site.files("node1")).unwrap();
+    let key = std::fs::read_to_string(site.path("ca/ca_key.pem")).unwrap();
+    let key = KeyPair::from_pem(&key).unwrap();
+    let issuer = Issuer::from_ca_cert_pem(&site.ca.ca_bundle().unwrap(), key).unwrap();
+    let answers = [
+        (None, true),
+        (Some(CrlScope::UserCertsOnly), true),
+        (Some(CrlScope::CaCertsOnly), false),
+    ]
+    .map(|(scope, is_accepted)| {
+        let list = CertificateRevocationListParams {
+            this_update: rcgen::date_time_ymd(2026, 1, 1),
+            next_update: rcgen::date_time_ymd(2046, 1, 1),
+            crl_number: SerialNumber::from(100),
+            issuing_distribution_point: scope.map(|scope| CrlIssuingDistributionPoint {
+                distribution_point: CrlDistributionPoint {
+                    uris: vec!["http://ca.test/crl".to_owned()],
+                },
+                scope: Some(scope),
+            }),
+            revoked_certs: Vec::new(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        let list = list.signed_by(&issuer).unwrap();
+        site.write("crl.pem", &list.pem().unwrap());
+        let server = ServerTls::load(files.clone(), ClientAuth::Required).unwrap();
+        let shaken = handshake(&server, client.clone(), "server.test");
+        (shaken.is_ok(), is_accepted)
+    });
+    for (found, expected) in answers {
+        assert_eq!(found, expected, "{answers:?}");
+    }
 }
 
 #[test]

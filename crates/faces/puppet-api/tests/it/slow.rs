@@ -49,8 +49,6 @@ async fn a_body_that_never_arrives_is_given_up_on_every_route() {
 fn peer(site: &Site, certname: &str) -> PeerCertificate {
     let files = files(site.dir.path(), &site.ca, certname, false);
     let der = pem::parse(fs::read(files.cert).unwrap()).unwrap();
-    PeerCertificate(Some(Arc::new(VerifiedPeer {
-        der: CertificateDer::from(der.into_contents()),
-        certname: certname.to_owned(),
-    })))
+    let der = CertificateDer::from(der.into_contents());
+    PeerCertificate(Some(Arc::new(VerifiedPeer::new(der, certname.to_owned()))))
 }

@@ -57,7 +57,7 @@ row! {
 /// A report of one Puppet run with all that is written with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InventoryReportWrite {
-    /// The report.
+    /// The report, which replaces that of the same run.
     pub row: InventoryReportRow,
     /// The job that started the run, which is recorded in the [`RunReportRow`](crate::RunReportRow) of the run too if
     /// that names no job; `None` if no job did.

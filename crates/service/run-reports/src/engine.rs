@@ -199,12 +199,12 @@ impl RunReports {
 
     /// Brings a report into the form in which it is stored and forwarded. This compresses it, which takes up to
     /// 100 ms for the largest ones, so it belongs on a thread on which it delays no request.
-    pub fn pack_report(&self, report: RunReport) -> Result<PackedReport, RecordRunError> {
-        PackedReport::new(report, self.queue().as_deref())
+    pub fn pack_report(&self, report: RunReport) -> Result<Box<PackedReport>, RecordRunError> {
+        PackedReport::new(report, self.queue().as_deref()).map(Box::new)
     }
 
     /// Records a report, and queues it for PuppetDB. A report of a run that is known replaces it.
-    pub async fn record_report(&self, packed: PackedReport) -> Result<(), RecordRunError> {
+    pub async fn record_report(&self, packed: Box<PackedReport>) -> Result<(), RecordRunError> {
         let inner = &self.inner;
         let processing = inner.processing.as_ref();
         let programs = processing.map(|it| it.programs_for(packed.status));
@@ -219,7 +219,7 @@ impl RunReports {
         let recording = inner
             .inventory
             .record_run_report(&inner.store, &packed.certname, report);
-        recording.await?;
+        Box::pin(recording).await?;
         if let Some(processing) = processing.filter(|_| !write.programs.is_empty()) {
             processing.notify_added();
         }

@@ -40,7 +40,8 @@ pub(crate) fn config(forward: bool) -> RunReportsConfig {
 
 /// Records a report as the server does.
 pub(crate) async fn record(reports: &RunReports, sent: RunReport) -> Result<(), RecordRunError> {
-    reports.record_report(reports.pack_report(sent)?).await
+    let packed = reports.pack_report(sent)?;
+    Box::pin(reports.record_report(packed)).await
 }
 
 /// The sample of another node and run, received `minutes` ago.

@@ -145,18 +145,6 @@ async fn a_report_and_its_summary_are_written_together(bench: Bench) {
     let kept = store.inventory_reports("", "a").await.unwrap();
     let names: Vec<&str> = kept.iter().map(|row| &*row.transaction_uuid).collect();
     assert_eq!(names, ["uuid-a1", "uuid-a2"]);
-    // A text that PostgreSQL refuses: both are written, or neither is.
-    let mut odd = summary("a", "a3", None);
-    odd.row.report = "\0".to_owned();
-    let is_written = put("a3", &odd).await.is_ok();
-    let has_report = ids(&bench, RunReportFilter::default())
-        .await
-        .contains(&"a3".to_owned());
-    let in_inventory = store.inventory_report("a", "uuid-a3").await.unwrap();
-    assert_eq!(
-        (has_report, in_inventory.is_some()),
-        (is_written, is_written)
-    );
 }
 
 async fn old_reports_go_and_those_of_a_deleted_node(bench: Bench) {

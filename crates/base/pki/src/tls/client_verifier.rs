@@ -1,7 +1,8 @@
 //! Verification of the certificates of clients: [`client_verifier`].
 //!
-//! Invariant: a handshake takes the same time however long the revocation lists are. Their signatures are verified
-//! once, when they are loaded; webpki would verify them again, over all their bytes, for each client.
+//! Invariant: a handshake takes the same time however long the revocation lists are, except with lists that only
+//! webpki can judge. Their signatures are verified once, when they are loaded; webpki verifies them again, over all
+//! their bytes, for each client.
 
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ pub(super) fn client_verifier(
     };
     // reads the lists too, so those that webpki does not understand are refused in any case
     let by_lists = webpki(trust.crls)?;
-    if trust.revocations.has_no_list() || trust.revocations.is_for_webpki() {
+    if trust.revocations.has_no_list() || trust.needs_lists_in_handshakes {
         return Ok(by_lists);
     }
     Ok(Arc::new(ListedClientVerifier {
@@ -64,7 +65,7 @@ fn webpki_verifier(
 #[derive(Debug)]
 struct ListedClientVerifier {
     chain: Arc<dyn ClientCertVerifier>,
-    revocations: RevokedCertificates,
+    revocations: Arc<RevokedCertificates>,
 }
 
 impl ListedClientVerifier {

@@ -3,17 +3,19 @@
 //! one.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rustls::RootCertStore;
 use rustls_pki_types::{CertificateDer, CertificateRevocationListDer};
 use x509_parser::error::X509Error;
 use x509_parser::num_bigint::BigUint;
+use x509_parser::oid_registry::OID_X509_EXT_ISSUER_DISTRIBUTION_POINT;
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::revocation_list::CertificateRevocationList;
 use x509_parser::time::ASN1Time;
 
 use super::files::{LoadError, TlsFiles, certificate_error, crl_error};
-use super::revocations::{CrlSignature, RevokedCertificates};
+use super::revocations::RevokedCertificates;
 use crate::pem_file;
 
 /// The trusted CAs and their revocation lists.
@@ -21,9 +23,13 @@ pub(super) struct TrustedCas {
     pub(super) roots: RootCertStore,
     /// Revocation lists, at most one per CA: the newest.
     pub(super) crls: Vec<CertificateRevocationListDer<'static>>,
-    pub(super) revocations: RevokedCertificates,
+    pub(super) revocations: Arc<RevokedCertificates>,
     /// True if every CA of the bundle has a list.
     pub(super) every_ca_has_a_list: bool,
+    /// True if the serial numbers alone do not tell whether a certificate is revoked, so that webpki must read the
+    /// lists in each handshake: the signature of a list could not be verified here, a list is only about some
+    /// certificates of its CA, or two CAs have the same name.
+    pub(super) needs_lists_in_handshakes: bool,
 }
 
 impl TrustedCas {
@@ -37,7 +43,7 @@ impl TrustedCas {
         };
         let mut revocations = RevokedCertificates::default();
         for list in &lists {
-            revocations.add(&list.parsed, list.signature);
+            revocations.add(&list.parsed);
         }
         let roots = trusted_roots(ca, &ca_ders, &cas, &revocations)?;
         let has_list = |ca: &X509Certificate<'_>| {
@@ -53,12 +59,17 @@ impl TrustedCas {
                     "this CA has no revocation list; certificates that it issued are refused");
             }
         }
+        let needs_lists_in_handshakes = lists
+            .iter()
+            .any(|list| !list.is_verified || list.is_partial())
+            || have_namesakes(&cas);
         let crls = lists.iter().map(|list| list.der.clone()).collect();
         Ok(Self {
             roots,
             crls,
-            revocations,
+            revocations: Arc::new(revocations),
             every_ca_has_a_list,
+            needs_lists_in_handshakes,
         })
     }
 }
@@ -67,7 +78,8 @@ impl RevokedCertificates {
     /// The certificates that the lists of the file `crl` revoke. Each list must be signed by its
     /// CA; lists of CAs that are not in the bundle `ca` are ignored.
     pub fn read(ca: &Path, crl: &Path) -> Result<Self, LoadError> {
-        Ok(TrustedCas::read(ca, Some(crl))?.revocations)
+        let revocations = TrustedCas::read(ca, Some(crl))?.revocations;
+        Ok(Arc::unwrap_or_clone(revocations))
     }
 }
 
@@ -113,7 +125,27 @@ fn parse_all<'a>(
 struct ParsedCrl<'a> {
     der: CertificateRevocationListDer<'static>,
     parsed: CertificateRevocationList<'a>,
-    signature: CrlSignature,
+    /// False if the algorithm of its signature is unknown to the library that reads it.
+    is_verified: bool,
+}
+
+impl ParsedCrl<'_> {
+    /// True if the list is only about some certificates of its CA.
+    fn is_partial(&self) -> bool {
+        let mut extensions = self.parsed.extensions().iter();
+        extensions.any(|it| it.oid == OID_X509_EXT_ISSUER_DISTRIBUTION_POINT)
+    }
+}
+
+/// True if two CAs have the same name and different keys. There is one list for a name, so it says nothing about
+/// the certificates of the other CA.
+fn have_namesakes(cas: &[X509Certificate<'_>]) -> bool {
+    let are_namesakes = |one: &X509Certificate<'_>, other: &X509Certificate<'_>| {
+        one.subject().as_raw() == other.subject().as_raw()
+            && one.public_key().raw != other.public_key().raw
+    };
+    let mut pairs = cas.iter().enumerate();
+    pairs.any(|(index, one)| cas[index + 1..].iter().any(|it| are_namesakes(one, it)))
 }
 
 /// The newest list of each CA of the bundle. A list of an unknown CA is ignored; one without a
@@ -127,14 +159,14 @@ fn newest_lists<'a>(
     for (index, der) in ders.iter().enumerate() {
         let (_, parsed) = CertificateRevocationList::from_der(der)
             .map_err(|error| crl_error(path, index, error))?;
-        let Some(signature) = verify_list(path, index, &parsed, cas)? else {
+        let Some(is_verified) = verify_list(path, index, &parsed, cas)? else {
             continue;
         };
         warn_if_expired(path, &parsed);
         let list = ParsedCrl {
             der: der.clone(),
             parsed,
-            signature,
+            is_verified,
         };
         let issuer = list.parsed.issuer().as_raw();
         let same_ca = newest
@@ -154,13 +186,14 @@ fn recency_key(list: &CertificateRevocationList<'_>) -> (ASN1Time, Option<BigUin
     (list.last_update(), list.crl_number().cloned())
 }
 
-/// Verifies that a CA of the bundle signed this list; `None` if its CA is not in the bundle.
+/// Verifies that a CA of the bundle signed this list; `false` if the algorithm of the signature is unknown, and
+/// `None` if its CA is not in the bundle.
 fn verify_list(
     path: &Path,
     index: usize,
     list: &CertificateRevocationList<'_>,
     cas: &[X509Certificate<'_>],
-) -> Result<Option<CrlSignature>, LoadError> {
+) -> Result<Option<bool>, LoadError> {
     let mut known = false;
     // A CA that was renewed with a new key occurs twice under one name.
     for ca in cas
@@ -169,10 +202,8 @@ fn verify_list(
     {
         known = true;
         match list.verify_signature(ca.public_key()) {
-            Ok(()) => return Ok(Some(CrlSignature::Verified)),
-            Err(X509Error::SignatureUnsupportedAlgorithm) => {
-                return Ok(Some(CrlSignature::LeftToHandshakes));
-            }
+            Ok(()) => return Ok(Some(true)),
+            Err(X509Error::SignatureUnsupportedAlgorithm) => return Ok(Some(false)),
             Err(_) => {}
         }
     }

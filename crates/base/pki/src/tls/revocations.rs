@@ -3,8 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use x509_parser::oid_registry::OID_X509_EXT_ISSUER_DISTRIBUTION_POINT;
-use x509_parser::prelude::{FromDer, X509Certificate, X509Extension};
+use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::revocation_list::CertificateRevocationList;
 
 /// Issuer and serial number of every revoked certificate. Immutable; a reload creates a new
@@ -13,15 +12,6 @@ use x509_parser::revocation_list::CertificateRevocationList;
 pub struct RevokedCertificates {
     // Issuer (DER of the name) -> serial numbers (big endian, as in the lists).
     by_issuer: HashMap<Vec<u8>, HashSet<Box<[u8]>>>,
-    is_for_webpki: bool,
-}
-
-/// Whether the signature of a revocation list was verified when the list was loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CrlSignature {
-    Verified,
-    /// Its algorithm is unknown to the library that reads the lists; webpki may know it.
-    LeftToHandshakes,
 }
 
 impl RevokedCertificates {
@@ -37,12 +27,6 @@ impl RevokedCertificates {
     /// True if no CA has a list.
     pub fn has_no_list(&self) -> bool {
         self.by_issuer.is_empty()
-    }
-
-    /// True if webpki must read the lists in each handshake: the signature of one was not verified, or one is only
-    /// about some certificates of its CA, as its extension `issuingDistributionPoint` tells.
-    pub(super) fn is_for_webpki(&self) -> bool {
-        self.is_for_webpki
     }
 
     /// True if there is a list of the CA that issued a certificate.
@@ -75,11 +59,7 @@ impl RevokedCertificates {
             .is_some_and(|serials| serials.contains(certificate.raw_serial()))
     }
 
-    pub(super) fn add(&mut self, crl: &CertificateRevocationList<'_>, signature: CrlSignature) {
-        let is_partial =
-            |extension: &X509Extension<'_>| extension.oid == OID_X509_EXT_ISSUER_DISTRIBUTION_POINT;
-        self.is_for_webpki |=
-            signature == CrlSignature::LeftToHandshakes || crl.extensions().iter().any(is_partial);
+    pub(super) fn add(&mut self, crl: &CertificateRevocationList<'_>) {
         let serials = self
             .by_issuer
             .entry(crl.issuer().as_raw().to_vec())

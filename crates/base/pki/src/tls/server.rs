@@ -112,7 +112,7 @@ impl ServerTls {
 
 fn build(files: &TlsFiles, client_auth: ClientAuth) -> Result<CurrentTls, LoadError> {
     let trust = TrustedCas::read(&files.ca, files.crl.as_deref())?;
-    let revocations = Arc::new(trust.revocations.clone());
+    let revocations = Arc::clone(&trust.revocations);
     let chain = own_chain(files)?;
     let key = pem_file::private_key(&files.key)?;
     let verifier = client_verifier(files, trust, client_auth)?;

@@ -397,6 +397,36 @@ fn a_list_that_is_not_about_clients_says_nothing_about_them() {
 }
 
 #[test]
+fn a_list_says_nothing_about_the_clients_of_another_ca_of_the_same_name() {
+    let site = Site::new();
+    let other = Site::new();
+    let revoked = ClientTls::load(&site.files("node1")).unwrap();
+    let others = ClientTls::load(&TlsFiles {
+        ca: site.path("ca.pem"),
+        crl: None,
+        ..other.files("node2")
+    });
+    site.ca.revoke("node1").unwrap();
+    // the list of the other CA is the newer one, and the only one of this name that is used
+    for name in ["gone1", "gone2"] {
+        other.files(name);
+        other.ca.revoke(name).unwrap();
+    }
+    let bundle = site.ca.ca_bundle().unwrap() + &other.ca.ca_bundle().unwrap();
+    site.write("both.pem", &bundle);
+    let lists = site.ca.crl().unwrap().0 + &other.ca.crl().unwrap().0;
+    site.write("lists.pem", &lists);
+    let files = TlsFiles {
+        ca: site.path("both.pem"),
+        crl: Some(site.path("lists.pem")),
+        ..site.files("server.test")
+    };
+    let server = ServerTls::load(files, ClientAuth::Required).unwrap();
+    handshake(&server, others.unwrap(), "server.test").unwrap();
+    handshake(&server, revoked, "server.test").unwrap_err();
+}
+
+#[test]
 fn files_that_cannot_be_used_are_named() {
     let site = Site::new();
     let files = site.files("server.test");

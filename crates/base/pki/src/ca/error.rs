@@ -63,6 +63,10 @@ pub enum CaError {
     },
     #[error("there is no certificate request for {certname}")]
     NoRequest { certname: String },
+    #[error(
+        "another certificate request for {certname} waits than the one that was approved; decide about that one"
+    )]
+    OtherRequest { certname: String },
     #[error("the certificate of {certname} has another key, so this one is not renewed")]
     OtherKey { certname: String },
     #[error("there is no certificate for {certname}")]

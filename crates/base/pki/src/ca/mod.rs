@@ -275,6 +275,25 @@ impl CertificateAuthority {
 
     /// Signs the waiting request for a name and returns the certificate (PEM).
     pub fn sign(&self, certname: &str, options: &SignOptions) -> Result<String, CaError> {
+        self.sign_if(certname, options, |_| true)
+    }
+
+    /// Signs this request if it is the one that waits: another one may replace it while a program decides about it.
+    pub fn sign_approved(
+        &self,
+        approved: &CertificateRequest,
+        options: &SignOptions,
+    ) -> Result<String, CaError> {
+        let is_approved = |waiting: &CertificateRequest| waiting.der() == approved.der();
+        self.sign_if(approved.certname(), options, is_approved)
+    }
+
+    fn sign_if(
+        &self,
+        certname: &str,
+        options: &SignOptions,
+        is_approved: impl FnOnce(&CertificateRequest) -> bool,
+    ) -> Result<String, CaError> {
         let file = CertFile::parse(certname)?;
         let _lock = self.lock()?;
         self.refuse_second_certificate(&file)?;
@@ -282,6 +301,11 @@ impl CertificateAuthority {
             listing::read_request(&self.layout, &file)?.ok_or_else(|| CaError::NoRequest {
                 certname: certname.to_owned(),
             })?;
+        if !is_approved(&request) {
+            return Err(CaError::OtherRequest {
+                certname: certname.to_owned(),
+            });
+        }
         let leaf = UnsignedCertificate::from_request(&request, options, &self.privileged)?;
         let pem = self.issue(&file, leaf)?;
         self.remove_request(&file)?;

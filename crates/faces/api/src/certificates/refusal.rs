@@ -38,6 +38,7 @@ pub(super) fn ca_work_error(error: &CaWorkError) -> ApiFailure {
             | CaError::BadAltName(_) => kinds::VALIDATION,
             CaError::NoRequest { .. } | CaError::NoCertificate { .. } => kinds::UNKNOWN_CERTIFICATE,
             CaError::RequestExists { .. }
+            | CaError::OtherRequest { .. }
             | CaError::CertificateExists { .. }
             | CaError::AltNames { .. }
             | CaError::Authorization { .. }

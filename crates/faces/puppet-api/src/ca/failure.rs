@@ -108,6 +108,7 @@ impl From<CaError> for CaFailure {
             | CaError::BadAltName(_) => StatusCode::BAD_REQUEST,
             CaError::OtherKey { .. } => StatusCode::FORBIDDEN,
             CaError::NoRequest { .. }
+            | CaError::OtherRequest { .. }
             | CaError::NoCertificate { .. }
             | CaError::AltNames { .. }
             | CaError::Authorization { .. }

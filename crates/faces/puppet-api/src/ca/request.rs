@@ -5,6 +5,7 @@ use std::path::Path;
 use axum::extract::Path as PathVariable;
 use axum::http::StatusCode;
 use pki::ca::{SignOptions, SubmittedRequest};
+use pki::csr::CertificateRequest;
 use pki::{CaError, CertificateAuthority};
 
 use super::audit_trail::{self, AuditRoute, CaOperation};
@@ -62,44 +63,48 @@ pub(super) async fn submit(
             certname = name,
             "not signed automatically: it asks for names or rights of its own"
         ),
-        AutosignDecision::Sign => autosign(&service, &caller, &name).await?,
+        AutosignDecision::Sign => autosign(&service, &caller, &name, None).await?,
         AutosignDecision::Ask(program) => {
-            if run_policy_program(&service, &program, &name).await? {
-                autosign(&service, &caller, &name).await?;
+            if let Some(approved) = run_policy_program(&service, &program, &name).await? {
+                autosign(&service, &caller, &name, Some(approved)).await?;
             }
         }
     }
     Ok(StatusCode::OK)
 }
 
-/// Runs the program on the request that the CA has stored. It may have been signed or deleted
-/// meanwhile.
+/// Runs the program on the request that the CA has stored, and returns that request if the program approves it. It
+/// may have been signed or deleted meanwhile.
 async fn run_policy_program(
     service: &CaService,
     program: &Path,
     name: &str,
-) -> Result<bool, CaFailure> {
+) -> Result<Option<CertificateRequest>, CaFailure> {
     let certname = certname(name)?;
     let waiting = certname.clone();
     let request = service.read(move |ca| ca.request(waiting.as_str())).await?;
-    match request {
-        Some(request) => {
-            service
-                .is_signed_by_policy(program, &certname, request.pem())
-                .await
-        }
-        None => Ok(false),
-    }
+    let Some(request) = request else {
+        return Ok(None);
+    };
+    let deciding = service.is_signed_by_policy(program, &certname, request.pem());
+    Ok(deciding.await?.then_some(request))
 }
 
+/// Signs the request for a name: only this one, if a program has approved it.
 async fn autosign(
     service: &CaService,
     caller: &PuppetApiCaller,
     name: &str,
+    approved: Option<CertificateRequest>,
 ) -> Result<(), CaFailure> {
     let certname = certname(name)?;
     let sign = move |ca: &CertificateAuthority| {
-        match ca.sign(certname.as_str(), &SignOptions::without_consent()) {
+        let options = SignOptions::without_consent();
+        let signed = match &approved {
+            Some(approved) => ca.sign_approved(approved, &options),
+            None => ca.sign(certname.as_str(), &options),
+        };
+        match signed {
             // Two concurrent requests of one node: the other one was signed.
             Err(CaError::NoRequest { .. } | CaError::CertificateExists { .. }) => Ok(()),
             signed => signed.map(drop),

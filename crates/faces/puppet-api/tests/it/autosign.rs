@@ -186,3 +186,27 @@ async fn a_policy_executable_decides_by_name_and_request_but_not_about_rights() 
     let asked = std::fs::read_to_string(asked).unwrap();
     assert_eq!(asked, "web1\nrefused\n");
 }
+
+#[tokio::test]
+async fn a_request_that_replaces_the_approved_one_is_not_signed() {
+    let dir = tempfile::tempdir().unwrap();
+    let other = dir.path().join("other.pem");
+    let script = format!(
+        "cp {} \"$(cat {})\"",
+        other.display(),
+        dir.path().join("place").display()
+    );
+    let site = Site::with_autosign(policy(dir.path(), &script)).await;
+    let place = site.dir.path().join("ca/requests/web1.pem");
+    std::fs::write(dir.path().join("place"), place.display().to_string()).unwrap();
+    let replacing = request("web1");
+    std::fs::write(&other, &replacing).unwrap();
+    let url = "/puppet-ca/v1/certificate_request/web1";
+    let (status, text) = site.nobody().put(url, request("web1")).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{text}");
+    assert!(text.contains("decide about that one"), "{text}");
+    assert_eq!(site.ca.certificate("web1").unwrap(), None);
+    assert_eq!(site.ca.request("web1").unwrap().unwrap().pem(), replacing);
+    // the next request of the node is decided about as usual
+    assert!(submitted(&site, "web1", replacing).await);
+}

@@ -28,7 +28,7 @@ fn report(certname: &str, uuid: &str, received_ms: i64) -> InventoryReportRow {
     }
 }
 
-/// Writes a report, and keeps two of the node.
+/// A report of a node that keeps two.
 fn two_kept(row: InventoryReportRow) -> InventoryReportWrite {
     InventoryReportWrite {
         row,

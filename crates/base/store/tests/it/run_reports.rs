@@ -46,7 +46,7 @@ fn write(row: RunReportDetailRow, keep: u64) -> RunReportWrite {
     }
 }
 
-/// What the inventory keeps of the report `id`.
+/// The summary of a report, as the inventory keeps it.
 fn summary(certname: &str, id: &str, job_id: Option<&str>) -> InventoryReportWrite {
     InventoryReportWrite {
         row: InventoryReportRow {

@@ -92,7 +92,7 @@ impl AuthorizationRule {
 }
 
 impl RuleSubject {
-    /// The same with names in any spelling, as puppetserver compares them.
+    /// True if the entry may mean the client: names are compared in any spelling, as puppetserver does.
     fn may_match(&self, client: &VerifiedPeer, captures: &[String]) -> bool {
         match self {
             Self::Name(pattern) => pattern.may_match(&client.certname),

@@ -232,8 +232,8 @@ impl EmbeddedInventory {
         Ok(())
     }
 
-    /// The known report of a run, with its metrics, which only the store has. Most reports are the first of
-    /// their run, as the memory tells.
+    /// The known report of a run, with its metrics, which only the store has. Without a report of the run in memory
+    /// there is none, as for most runs.
     async fn known_report(
         &self,
         certname: &Certname,

@@ -45,6 +45,10 @@ pub const MAX_PENDING_PER_SOURCE: usize = MAX_PENDING_REQUESTS / 10;
 /// or deletes a request, its network can submit a new one at most this much later.
 pub const WAITING_LIST_FRESH: Duration = Duration::from_secs(1);
 
+/// Certificates of clients that are not verified again: two for each node of the largest supported fleet (50,000), as after
+/// a renewal. Each takes 32 bytes, so they take some 7 MB.
+pub const VERIFIED_CLIENTS_MAX: usize = 100_000;
+
 /// Quiet time after the first file event before files are read again. A certificate and its key are
 /// usually replaced within a few milliseconds.
 pub const RELOAD_SETTLE: Duration = Duration::from_millis(100);

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a handshake takes the same time however long the revocation lists are, except with lists that only
 //! webpki can judge. Their signatures are verified once, when they are loaded; webpki verifies them again, over all
-//! their bytes, for each client.
+//! their bytes, for each client. The signature of a client's certificate is verified once too.
 
 use std::sync::Arc;
 
@@ -14,11 +14,13 @@ use rustls::{
 };
 use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
+use x509_parser::time::ASN1Time;
 
 use super::files::{LoadError, TlsFiles};
 use super::material::TrustedCas;
 use super::revocations::RevokedCertificates;
 use super::server::ClientAuth;
+use super::verified_clients::{ClientFingerprint, VerifiedClients};
 
 /// The verifier of clients whose certificates the trusted CAs issued and did not revoke.
 pub(super) fn client_verifier(
@@ -37,6 +39,7 @@ pub(super) fn client_verifier(
     }
     Ok(Arc::new(ListedClientVerifier {
         chain: webpki(Vec::new())?,
+        verified: VerifiedClients::default(),
         revocations: trust.revocations,
     }))
 }
@@ -61,22 +64,46 @@ fn webpki_verifier(
     })
 }
 
+fn is_valid_at(certificate: &X509Certificate<'_>, now: UnixTime) -> bool {
+    let seconds = i64::try_from(now.as_secs()).ok();
+    let now = seconds.and_then(|seconds| ASN1Time::from_timestamp(seconds).ok());
+    now.is_some_and(|now| certificate.validity().is_valid_at(now))
+}
+
 /// Verifies the chain of a client, and looks its certificate up in the revocation lists.
 #[derive(Debug)]
 struct ListedClientVerifier {
     chain: Arc<dyn ClientCertVerifier>,
+    /// Certificates that `chain` has verified.
+    verified: VerifiedClients,
     revocations: Arc<RevokedCertificates>,
 }
 
 impl ListedClientVerifier {
-    fn check_not_revoked(&self, leaf: &CertificateDer<'_>) -> Result<(), CertificateError> {
-        let Ok((_, leaf)) = X509Certificate::from_der(leaf) else {
-            return Err(CertificateError::BadEncoding);
-        };
-        if !self.revocations.has_list_of_issuer(&leaf) {
+    /// Verifies that a trusted CA issued a certificate that is valid now. Its signature is verified the first time only:
+    /// agents open a connection for each run, and always with the same certificate.
+    fn verify_chain(
+        &self,
+        leaf_der: &CertificateDer<'_>,
+        leaf: &X509Certificate<'_>,
+        now: UnixTime,
+    ) -> Result<(), rustls::Error> {
+        let fingerprint = ClientFingerprint::new(leaf_der);
+        if self.verified.contains(&fingerprint) && is_valid_at(leaf, now) {
+            return Ok(());
+        }
+        // All CAs that have lists, and are not revoked themselves, are trusted directly. A CA that the client
+        // presents has no list here, so what it issued is refused.
+        self.chain.verify_client_cert(leaf_der, &[], now)?;
+        self.verified.add(fingerprint);
+        Ok(())
+    }
+
+    fn check_not_revoked(&self, leaf: &X509Certificate<'_>) -> Result<(), CertificateError> {
+        if !self.revocations.has_list_of_issuer(leaf) {
             return Err(CertificateError::UnknownRevocationStatus);
         }
-        match self.revocations.revokes(&leaf) {
+        match self.revocations.revokes(leaf) {
             true => Err(CertificateError::Revoked),
             false => Ok(()),
         }
@@ -102,11 +129,12 @@ impl ClientCertVerifier for ListedClientVerifier {
         _intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, rustls::Error> {
-        // All CAs that have lists, and are not revoked themselves, are trusted directly. A CA that the client
-        // presents has no list here, so what it issued is refused.
-        let verified = self.chain.verify_client_cert(end_entity, &[], now)?;
-        self.check_not_revoked(end_entity)?;
-        Ok(verified)
+        let Ok((_, leaf)) = X509Certificate::from_der(end_entity) else {
+            return Err(CertificateError::BadEncoding.into());
+        };
+        self.verify_chain(end_entity, &leaf, now)?;
+        self.check_not_revoked(&leaf)?;
+        Ok(ClientCertVerified::assertion())
     }
 
     fn verify_tls12_signature(

@@ -25,6 +25,7 @@ mod own;
 mod revocations;
 mod roots;
 mod server;
+mod verified_clients;
 mod watch;
 
 use std::sync::Arc;

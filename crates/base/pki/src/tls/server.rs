@@ -3,7 +3,7 @@
 //!
 //! Invariant: a configuration is built completely before it replaces the old one; if a file cannot
 //! be used, the old configuration stays in force and a warning names the file. Accepting a
-//! connection takes no lock.
+//! connection waits for no reload.
 
 use std::sync::Arc;
 

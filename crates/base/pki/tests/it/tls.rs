@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use pki::ca::{GenerateOptions, SignOptions};
 use pki::{
@@ -12,7 +13,9 @@ use rcgen::{
     CertificateRevocationListParams, CrlDistributionPoint, CrlIssuingDistributionPoint, CrlScope,
     Issuer, KeyIdMethod, KeyPair, SerialNumber,
 };
+use rustls::time_provider::TimeProvider;
 use rustls::{ClientConnection, ServerConnection};
+use rustls_pki_types::UnixTime;
 use tempfile::TempDir;
 
 use crate::ca::new_ca;
@@ -71,8 +74,16 @@ pub(crate) fn handshake(
     client: Arc<rustls::ClientConfig>,
     host: &'static str,
 ) -> Result<Option<Vec<u8>>, rustls::Error> {
+    handshake_with(server.current(), client, host)
+}
+
+fn handshake_with(
+    server: Arc<rustls::ServerConfig>,
+    client: Arc<rustls::ClientConfig>,
+    host: &'static str,
+) -> Result<Option<Vec<u8>>, rustls::Error> {
     let mut client = ClientConnection::new(client, host.try_into().unwrap()).unwrap();
-    let mut server = ServerConnection::new(server.current()).unwrap();
+    let mut server = ServerConnection::new(server).unwrap();
     let mut wire = Vec::new();
     while client.is_handshaking() || server.is_handshaking() {
         wire.clear();
@@ -394,6 +405,60 @@ fn a_list_that_is_not_about_clients_says_nothing_about_them() {
     for (found, expected) in answers {
         assert_eq!(found, expected, "{answers:?}");
     }
+}
+
+/// A clock that stands still, in seconds since 1970.
+#[derive(Debug)]
+struct StoppedClock(u64);
+
+impl TimeProvider for StoppedClock {
+    fn current_time(&self) -> Option<UnixTime> {
+        Some(UnixTime::since_unix_epoch(Duration::from_secs(self.0)))
+    }
+}
+
+#[test]
+fn a_client_that_was_verified_before_is_refused_as_soon_as_it_is_not_valid() {
+    let site = Site::new();
+    let server = site.server(ClientAuth::Required);
+    let client = ClientTls::load(&site.files("node1")).unwrap();
+    let at = |seconds| {
+        let mut config = (*server.current()).clone();
+        config.time_provider = Arc::new(StoppedClock(seconds));
+        handshake_with(Arc::new(config), client.clone(), "server.test")
+    };
+    let now = UnixTime::now().as_secs();
+    for _ in 0..2 {
+        assert!(at(now).unwrap().is_some());
+    }
+    let days = |days: u64| days * 24 * 3600;
+    for (seconds, reason) in [
+        (now + days(6 * 365), "expired"),
+        (now - days(2), "not valid yet"),
+    ] {
+        let refused = at(seconds).unwrap_err().to_string();
+        assert!(refused.contains(reason), "{refused}");
+    }
+    assert!(at(now).unwrap().is_some());
+
+    site.ca.revoke("node1").unwrap();
+    site.update_crl();
+    server.reload().unwrap();
+    handshake(&server, client.clone(), "server.test").unwrap_err();
+}
+
+#[test]
+fn a_client_that_was_verified_before_is_refused_when_its_ca_is_not_trusted_any_more() {
+    let (site, other) = (Site::new(), Site::new());
+    let server = site.server(ClientAuth::Required);
+    let client = ClientTls::load(&site.files("node1")).unwrap();
+    for _ in 0..2 {
+        handshake(&server, client.clone(), "server.test").unwrap();
+    }
+    site.write("ca.pem", &other.ca.ca_bundle().unwrap());
+    site.write("crl.pem", &other.ca.crl().unwrap().0);
+    server.reload().unwrap();
+    handshake(&server, client, "server.test").unwrap_err();
 }
 
 #[test]

@@ -14,7 +14,7 @@ use classifier::NodeFacts;
 use compiler::{DocumentForm, ProducedCapability, VolatileCause};
 use environments::{CodeReader, EnvironmentName, WaitingComponents};
 use error_causes::chain;
-use inventory::{Inventory, NodeRecord, trusted_facts};
+use inventory::{Inventory, KnownFacts, NodeRecord, trusted_facts};
 use jiff::Timestamp;
 use pcp::Certname;
 use run_reports::{ForwardedCatalog, RunReports};
@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::ahead::AheadQueue;
+use crate::compared_node::ComparedNode;
 use crate::defaults::KEEP_UNUSED;
 use crate::failed_imports::FailedImports;
 use crate::fingerprint::{CatalogFormat, CatalogInputs};
@@ -245,8 +246,8 @@ impl AgentCatalogs {
         agent: &AgentIdentity,
         requested: &EnvironmentName,
     ) -> Result<EnvironmentName, AgentCatalogError> {
-        let facts = self.known_facts(&agent.certname).await?;
-        let node = self.classify(agent, requested, facts.unwrap_or_default())?;
+        let facts = self.stored_facts(&agent.certname).await?;
+        let node = self.classify_without_facts(agent, requested, facts.as_ref())?;
         Ok(node.group_environment().unwrap_or(requested).clone())
     }
 
@@ -408,11 +409,14 @@ impl AgentCatalogs {
         request: &AgentCatalogRequest,
     ) -> Result<(CatalogNode, EnvironmentName), AgentCatalogError> {
         let agent = &request.agent;
-        let facts = self.required_facts(&agent.certname).await?;
-        let facts = node_facts(agent, &request.environment, facts);
-        let classified = self.inner.catalogs.classify_node_without_facts(facts);
+        let certname = &agent.certname;
+        let facts = self.stored_facts(certname).await?;
+        let facts = facts.ok_or_else(|| AgentCatalogError::NoFacts {
+            certname: certname.clone(),
+        })?;
+        let classified = self.classify_without_facts(agent, &request.environment, Some(&facts));
         let of_puppetserver = self.puppetserver_reason(request, classified.as_ref().ok());
-        place_node(request, classified.map_err(Into::into), of_puppetserver)
+        place_node(request, classified, of_puppetserver)
     }
 
     /// Records the facts of a request. A node is configured even if they cannot be recorded, because the
@@ -467,7 +471,16 @@ impl AgentCatalogs {
         &self,
         certname: &Certname,
     ) -> Result<Option<NodeRecord>, AgentCatalogError> {
-        let known = self.inner.inventory.facts(certname).await;
+        let known = self.stored_facts(certname).await?;
+        Ok(known.map(KnownFacts::into_record))
+    }
+
+    /// The facts of a node that the inventory has, without a copy.
+    async fn stored_facts(
+        &self,
+        certname: &Certname,
+    ) -> Result<Option<KnownFacts>, AgentCatalogError> {
+        let known = self.inner.inventory.known_facts(certname).await;
         known.map_err(|source| AgentCatalogError::FactSource {
             certname: certname.clone(),
             source,
@@ -480,21 +493,28 @@ impl AgentCatalogs {
         environment: &EnvironmentName,
         facts: Map<String, Json>,
     ) -> Result<CatalogNode, AgentCatalogError> {
-        let facts = node_facts(agent, environment, facts);
+        let facts = NodeFacts {
+            certname: agent.certname.clone(),
+            fact: Json::Object(facts),
+            trusted: Json::Object(agent.trusted.clone()),
+            requested_environment: Some(environment.to_string()),
+        };
         Ok(self.inner.catalogs.classify_node(facts)?)
     }
-}
 
-fn node_facts(
-    agent: &AgentIdentity,
-    environment: &EnvironmentName,
-    facts: Map<String, Json>,
-) -> NodeFacts {
-    NodeFacts {
-        certname: agent.certname.clone(),
-        fact: Json::Object(facts),
-        trusted: Json::Object(agent.trusted.clone()),
-        requested_environment: Some(environment.to_string()),
+    fn classify_without_facts(
+        &self,
+        agent: &AgentIdentity,
+        environment: &EnvironmentName,
+        facts: Option<&KnownFacts>,
+    ) -> Result<CatalogNode, AgentCatalogError> {
+        let node = ComparedNode {
+            agent,
+            environment,
+            facts,
+        };
+        let (catalogs, trusted) = (&self.inner.catalogs, agent.trusted.clone());
+        Ok(catalogs.classify_node_without_facts(&node, trusted)?)
     }
 }
 

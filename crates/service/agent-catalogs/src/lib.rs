@@ -10,6 +10,7 @@ mod block_variables;
 mod catalog_check;
 mod catalog_writer;
 mod checksum;
+mod compared_node;
 mod compile_cause;
 mod compressed_catalog;
 mod contents;

@@ -34,7 +34,7 @@ pub use known_code::{
 pub use rights::{GroupEditor, NodeGroupRight, UnrestrictedEditor};
 pub use rule::{
     FactPath, FactPathStep, NodeGroupRule, PatternError, QueryFormat, RuleComparison, RuleError,
-    RuleOperator, UntranslatableRule,
+    RuleOperator, UntranslatableRule, find_below, find_text_below,
 };
 pub use tree::{
     ClassifyExplanation, ConflictClaim, GroupConflict, GroupRef, GroupRule, HierarchyError,

@@ -17,7 +17,7 @@ use crate::defaults::REPORT_WAIT_MAX;
 use crate::embedded::{EmbeddedInventory, InventorySnapshot};
 use crate::puppetdb::{PuppetDbBackend, PuppetDbCommand, PuppetDbConfig};
 use crate::query_permits::QueryOrigin;
-use crate::{NodeQuery, NodeRecord, PuppetReport, QueryError, RecordError};
+use crate::{KnownFacts, NodeQuery, NodeRecord, PuppetReport, QueryError, RecordError};
 
 /// Nodes, facts and reports. Cheap to clone.
 #[derive(Clone)]
@@ -163,10 +163,21 @@ impl Inventory {
 
     /// Facts and trusted facts of a node; `None` if the node has not sent any yet.
     pub async fn facts(&self, certname: &Certname) -> Result<Option<NodeRecord>, QueryError> {
-        match &*self.backend {
-            InventoryBackend::PuppetDb(puppetdb) => puppetdb.get()?.facts(certname).await,
-            InventoryBackend::Embedded(embedded) => Ok(embedded.facts(certname)),
-        }
+        let known = self.known_facts(certname).await?;
+        Ok(known.map(KnownFacts::into_record))
+    }
+
+    /// The same as the back end has them, without a copy.
+    pub async fn known_facts(&self, certname: &Certname) -> Result<Option<KnownFacts>, QueryError> {
+        Ok(match &*self.backend {
+            InventoryBackend::PuppetDb(puppetdb) => {
+                let record = puppetdb.get()?.facts(certname).await?;
+                record.map(KnownFacts::OfPuppetDb)
+            }
+            InventoryBackend::Embedded(embedded) => {
+                embedded.facts(certname).map(KnownFacts::Embedded)
+            }
+        })
     }
 
     /// True if facts of the node are recorded here. With a PuppetDB always true, because it is not asked.

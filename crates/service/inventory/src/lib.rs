@@ -27,7 +27,7 @@ pub use compact_facts::{CompactNodeRecord, FactValue};
 pub use embedded::{InventoryNode, InventorySnapshot};
 pub use error::{QueryError, QueryErrorOrigin, RecordError, UnsupportedQuery};
 pub use handle::{Inventory, InventoryHealth};
-pub use node::{NodeRecord, trusted_facts};
+pub use node::{KnownFacts, NodeRecord, trusted_facts};
 pub use puppetdb::{ConfError, PuppetDbCommand, PuppetDbConfig};
 pub use query::{InvalidQueryType, NodeQuery, QueryPaging};
 pub use report::{PuppetReport, ReportMetric};

@@ -1,4 +1,4 @@
-//! Facts and trusted facts of a node: [`NodeRecord`].
+//! Facts and trusted facts of a node: [`NodeRecord`], [`KnownFacts`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,6 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use pcp::Certname;
 use serde_json::{Map, Value, json};
+
+use crate::CompactNodeRecord;
 
 /// The facts of a node, with the data from its certificate.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +20,24 @@ pub struct NodeRecord {
     pub environment: Option<String>,
     /// Time at which the facts were collected.
     pub timestamp: Timestamp,
+}
+
+/// Facts of a node as the back end of the inventory has them.
+#[derive(Clone, Debug)]
+pub enum KnownFacts {
+    Embedded(Arc<CompactNodeRecord>),
+    OfPuppetDb(NodeRecord),
+}
+
+impl KnownFacts {
+    /// The facts as JSON; those of the embedded inventory are copied.
+    #[must_use]
+    pub fn into_record(self) -> NodeRecord {
+        match self {
+            Self::Embedded(compact) => compact.to_record(),
+            Self::OfPuppetDb(record) => record,
+        }
+    }
 }
 
 /// Trusted facts of a node whose certificate has this name and these extensions.

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use classifier::{ClassifiedNode, FactPath, FactPathStep};
+use classifier::{ClassifiedNode, FactPath, FactPathStep, find_below};
 use inventory::{CompactNodeRecord, FactValue, InventoryNode};
 use pcp::Certname;
 
@@ -59,8 +59,5 @@ impl ClassifiedNode for InventorySubject<'_> {
 }
 
 fn value_at<'s>(value: &'s FactValue, steps: &[FactPathStep]) -> Option<&'s FactValue> {
-    steps.iter().try_fold(value, |value, step| match step {
-        FactPathStep::Key(key) => value.get(key),
-        FactPathStep::Index(index) => value.element_at(usize::try_from(*index).ok()?),
-    })
+    find_below(value, steps, FactValue::get, FactValue::element_at)
 }

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use classifier::{Classifier, NodeFacts};
+use classifier::{ClassifiedNode, Classifier, NodeFacts};
 use compiler::{ExportedResources, PuppetdbQueries};
 use environments::{CodeReader, CodeVersion, EnvironmentName};
 use evaluator::SharedUnits;
@@ -294,15 +294,16 @@ impl Catalogs {
         CatalogNode::classify(&self.inner.classifier, facts)
     }
 
-    /// The same node without its facts, which are read by the rules of node groups alone.
+    /// A node with this data of its certificate, for a comparison: only the rules of node groups read its facts.
     ///
     /// # Errors
     /// The node groups contradict each other, or name an environment without a valid name.
     pub fn classify_node_without_facts(
         &self,
-        facts: NodeFacts,
+        node: &impl ClassifiedNode,
+        trusted: Map<String, Json>,
     ) -> Result<CatalogNode, CatalogError> {
-        CatalogNode::classify_without_facts(&self.inner.classifier, facts)
+        CatalogNode::classify_without_facts(&self.inner.classifier, node, trusted)
     }
 
     /// The variable `$server_facts` of all catalogs, without the environment.

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use classifier::{Classifier, GroupClasses, GroupConflict, NodeClassification, NodeFacts};
+use classifier::{
+    ClassifiedNode, Classifier, GroupClasses, GroupConflict, NodeClassification, NodeFacts,
+};
 use compiler::{ClassifiedClass, DeferredComponents, trusted_data, with_agent_facts};
 use environments::EnvironmentName;
 use pcore::{Hash, Value};
@@ -67,14 +69,19 @@ impl CatalogNode {
         Self::classified(classifier, facts, classified)
     }
 
-    /// The same node without its facts, for a comparison of its other data.
+    /// A node with this data of its certificate, as the node groups classify it. The result has no facts.
     pub(super) fn classify_without_facts(
         classifier: &Classifier,
-        facts: NodeFacts,
+        node: &impl ClassifiedNode,
+        trusted: Map<String, Json>,
     ) -> Result<Self, CatalogError> {
-        let classified = classifier.classify(&facts);
-        let fact = Json::Null;
-        Self::classified(classifier, NodeFacts { fact, ..facts }, classified)
+        let without_facts = NodeFacts {
+            certname: node.certname().clone(),
+            fact: Json::Null,
+            trusted: Json::Object(trusted),
+            requested_environment: node.requested_environment().map(str::to_owned),
+        };
+        Self::classified(classifier, without_facts, classifier.classify(node))
     }
 
     fn classified(

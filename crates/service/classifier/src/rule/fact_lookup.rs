@@ -1,11 +1,11 @@
-//! Looks up the value at a path of a node, and its text. Main function: [`find_value`].
+//! Looks up the value at a path of a node, and its text. Main functions: [`find_value`], [`find_below`].
 //!
 //! Invariant: facts are compared as texts, regardless of their type (`true` is `"true"`, 8 is
 //! `"8"`); an array, an object or a missing value has no text, so no comparison with it is true.
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{FactPath, FactPathStep};
 use crate::NodeFacts;
@@ -23,19 +23,42 @@ pub(super) fn find_value<'a>(node: &'a NodeFacts, path: &FactPath) -> FoundFact<
         FactPath::Fact(steps) => (&node.fact, steps),
         FactPath::Trusted(steps) => (&node.trusted, steps),
     };
-    let mut at = root;
-    for step in steps {
-        let next = match (step, at) {
-            (FactPathStep::Key(key), Value::Object(object)) => object.get(key),
-            (FactPathStep::Index(index), Value::Array(array)) => array.get(*index as usize),
-            _ => None,
-        };
-        match next {
-            Some(value) => at = value,
-            None => return FoundFact::Nothing,
-        }
+    match find_json(root, steps) {
+        Some(value) => FoundFact::Value(value),
+        None => FoundFact::Nothing,
     }
-    FoundFact::Value(at)
+}
+
+fn find_json<'v>(root: &'v Value, steps: &[FactPathStep]) -> Option<&'v Value> {
+    let key = |value: &'v Value, key: &str| value.as_object()?.get(key);
+    let element = |value: &'v Value, index: usize| value.as_array()?.get(index);
+    find_below(root, steps, key, element)
+}
+
+/// The text of the value at `steps` below an object; `None` if it has none.
+pub fn find_text_below<'v>(
+    object: &'v Map<String, Value>,
+    steps: &[FactPathStep],
+) -> Option<Cow<'v, str>> {
+    let (FactPathStep::Key(first), rest) = steps.split_first()? else {
+        return None;
+    };
+    let value = find_json(object.get(first)?, rest)?;
+    FoundFact::Value(value).to_text()
+}
+
+/// The value at `steps` below `root`, in whatever form facts are kept. `key` gets a value of an object, and `element`
+/// one of an array by its index from 0.
+pub fn find_below<'v, V>(
+    root: &'v V,
+    steps: &[FactPathStep],
+    key: impl Fn(&'v V, &str) -> Option<&'v V>,
+    element: impl Fn(&'v V, usize) -> Option<&'v V>,
+) -> Option<&'v V> {
+    steps.iter().try_fold(root, |value, step| match step {
+        FactPathStep::Key(name) => key(value, name),
+        FactPathStep::Index(index) => element(value, usize::try_from(*index).ok()?),
+    })
 }
 
 /// The text of the value at a path; `None` if it has none.

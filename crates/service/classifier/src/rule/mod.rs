@@ -24,6 +24,7 @@ use serde_json::Value;
 pub(crate) use compiled::CompiledGroupRule;
 pub(crate) use explain::explain;
 pub(crate) use fact_lookup::find_text;
+pub use fact_lookup::{find_below, find_text_below};
 pub(crate) use inherit::and_inherited;
 pub use parse::RuleError;
 pub use pattern::PatternError;

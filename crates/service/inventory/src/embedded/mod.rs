@@ -33,7 +33,7 @@ use crate::defaults::{
 use crate::lang::{self, QueryEntity, SelectQuery, UnsupportedQuery};
 use crate::query::QueryForm;
 use crate::query_permits::{QueryOrigin, QueryPermits};
-use crate::{NodeQuery, NodeRecord, PuppetReport, QueryError, RecordError};
+use crate::{CompactNodeRecord, NodeQuery, NodeRecord, PuppetReport, QueryError, RecordError};
 use node_table::NodeTable;
 
 /// Nodes, facts and reports in memory, over the store.
@@ -102,15 +102,16 @@ impl EmbeddedInventory {
         working.await.map_err(|_| QueryError::ShuttingDown)?
     }
 
-    pub(crate) fn facts(&self, certname: &Certname) -> Option<NodeRecord> {
-        let snapshot = self.snapshot();
-        let record = snapshot.get(certname)?.record.as_deref()?;
-        Some(record.to_record())
+    pub(crate) fn facts(&self, certname: &Certname) -> Option<Arc<CompactNodeRecord>> {
+        let record = |node: &InventoryNode| node.record.clone();
+        self.node_table.read_node(certname, record).flatten()
     }
 
     pub(crate) fn has_facts(&self, certname: &Certname) -> bool {
-        let snapshot = self.snapshot();
-        snapshot.get(certname).is_some_and(|it| it.record.is_some())
+        let has_facts = |node: &InventoryNode| node.record.is_some();
+        self.node_table
+            .read_node(certname, has_facts)
+            .unwrap_or(false)
     }
 
     pub(crate) fn fact_of_each(&self, fact: &str, certnames: &[Certname]) -> Vec<Option<Value>> {
@@ -240,12 +241,14 @@ impl EmbeddedInventory {
         transaction_uuid: &str,
     ) -> Result<Option<PuppetReport>, StoreError> {
         let is_of_run = |report: &Arc<PuppetReport>| report.transaction_uuid == transaction_uuid;
-        let snapshot = self.snapshot();
-        let node = snapshot.get(certname);
-        if !node.is_some_and(|node| node.reports.iter().any(is_of_run)) {
+        let has_report = |node: &InventoryNode| node.reports.iter().any(is_of_run);
+        if !self
+            .node_table
+            .read_node(certname, has_report)
+            .unwrap_or(false)
+        {
             return Ok(None);
         }
-        drop(snapshot);
         let known = self
             .store
             .inventory_report(certname.as_str(), transaction_uuid);
@@ -292,10 +295,9 @@ impl EmbeddedInventory {
     }
 
     fn check_capacity(&self, certname: &Certname) -> Result<(), RecordError> {
-        let snapshot = self.snapshot();
-        match snapshot.len() >= MAX_NODES && snapshot.get(certname).is_none() {
-            true => Err(RecordError::TooManyNodes(MAX_NODES)),
-            false => Ok(()),
+        match self.node_table.has_room(certname, MAX_NODES) {
+            true => Ok(()),
+            false => Err(RecordError::TooManyNodes(MAX_NODES)),
         }
     }
 }

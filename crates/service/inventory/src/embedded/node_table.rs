@@ -44,6 +44,22 @@ impl NodeTable {
         }
     }
 
+    /// What `read` takes from a node; `None` if the node is unknown. Changes wait meanwhile, but none copies the table,
+    /// as it would for a snapshot.
+    pub(crate) fn read_node<T>(
+        &self,
+        certname: &Certname,
+        read: impl FnOnce(&InventoryNode) -> T,
+    ) -> Option<T> {
+        self.lock().get(certname).map(read)
+    }
+
+    /// True if there are fewer than `limit` nodes, or the node is one of them.
+    pub(crate) fn has_room(&self, certname: &Certname, limit: usize) -> bool {
+        let nodes = self.lock();
+        nodes.len() < limit || nodes.contains_key(certname)
+    }
+
     /// Converts a record into its compact form, which shares equal values with other nodes.
     pub(crate) fn to_compact(&self, record: &NodeRecord) -> CompactNodeRecord {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);

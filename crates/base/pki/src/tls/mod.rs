@@ -30,6 +30,8 @@ mod watch;
 
 use std::sync::Arc;
 
+use rustls::{CipherSuite, SupportedCipherSuite};
+
 pub use certnames::{ServerCertnames, UnexpectedCertname};
 pub use client::{ClientTls, ServerCheck};
 pub use files::{LoadError, TlsFiles};
@@ -39,6 +41,15 @@ pub use roots::RootsError;
 pub use server::{ClientAuth, ServerTls};
 
 /// The cryptography provider of every TLS connection of Tutti.
+///
+/// Clients prefer AES-128 with SHA-256. Many processors compute SHA-256 by instructions of their own, but not the SHA-384
+/// of AES-256, which takes 3 % of the server's time for a run without Puppet (`bench puppet-fleet`). Servers follow
+/// the order of their clients, so puppet-agent keeps that of its OpenSSL.
 pub fn provider() -> Arc<rustls::crypto::CryptoProvider> {
-    Arc::new(rustls::crypto::aws_lc_rs::default_provider())
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    let is_second = |suite: &SupportedCipherSuite| suite.suite() != PREFERRED_SUITE;
+    provider.cipher_suites.sort_by_key(is_second);
+    Arc::new(provider)
 }
+
+const PREFERRED_SUITE: CipherSuite = CipherSuite::TLS13_AES_128_GCM_SHA256;

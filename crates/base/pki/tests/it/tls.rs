@@ -13,8 +13,10 @@ use rcgen::{
     CertificateRevocationListParams, CrlDistributionPoint, CrlIssuingDistributionPoint, CrlScope,
     Issuer, KeyIdMethod, KeyPair, SerialNumber,
 };
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::time_provider::TimeProvider;
-use rustls::{ClientConnection, ServerConnection};
+use rustls::{CipherSuite, ClientConfig, ClientConnection, RootCertStore, ServerConnection};
 use rustls_pki_types::UnixTime;
 use tempfile::TempDir;
 
@@ -404,6 +406,42 @@ fn a_list_that_is_not_about_clients_says_nothing_about_them() {
     });
     for (found, expected) in answers {
         assert_eq!(found, expected, "{answers:?}");
+    }
+}
+
+#[test]
+fn clients_prefer_aes_128_and_servers_follow_them() {
+    let offered = |provider: &CryptoProvider| {
+        let suites = provider.cipher_suites.iter();
+        suites.map(|suite| suite.suite()).collect::<Vec<_>>()
+    };
+    let all = offered(&default_provider());
+    let ours = offered(&pki::tls::provider());
+    assert_eq!(ours[0], CipherSuite::TLS13_AES_128_GCM_SHA256);
+    assert_eq!(ours.len(), all.len());
+    assert!(all.iter().all(|suite| ours.contains(suite)));
+
+    let site = Site::new();
+    let server = site.server(ClientAuth::Required).current();
+    let client = ClientTls::load(&site.files("node1")).unwrap();
+    // in the order of OpenSSL; the server chooses before it sends a certificate
+    let of_openssl = ClientConfig::builder_with_provider(default_provider().into())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth();
+    for (client, expected) in [
+        (client, CipherSuite::TLS13_AES_128_GCM_SHA256),
+        (Arc::new(of_openssl), CipherSuite::TLS13_AES_256_GCM_SHA384),
+    ] {
+        let mut client = ClientConnection::new(client, "server.test".try_into().unwrap()).unwrap();
+        let mut server = ServerConnection::new(Arc::clone(&server)).unwrap();
+        let mut wire = Vec::new();
+        client.write_tls(&mut wire).unwrap();
+        server.read_tls(&mut wire.as_slice()).unwrap();
+        server.process_new_packets().unwrap();
+        let chosen = server.negotiated_cipher_suite().unwrap();
+        assert_eq!(chosen.suite(), expected);
     }
 }
 

@@ -29,16 +29,19 @@ pub(super) fn client_verifier(
     client_auth: ClientAuth,
 ) -> Result<Arc<dyn ClientCertVerifier>, LoadError> {
     let only_leaf = !trust.every_ca_has_a_list;
-    let webpki = |crls: Vec<CertificateRevocationListDer<'static>>| {
-        webpki_verifier(files, (&trust.roots, crls), (client_auth, only_leaf))
+    let webpki = |roots: RootCertStore, crls: Vec<CertificateRevocationListDer<'static>>| {
+        webpki_verifier(files, (roots, crls), (client_auth, only_leaf))
     };
     // reads the lists too, so those that webpki does not understand are refused in any case
-    let by_lists = webpki(trust.crls)?;
-    if trust.revocations.has_no_list() || trust.needs_lists_in_handshakes {
+    let by_lists = webpki(trust.roots, trust.crls)?;
+    if trust.revocations.has_no_list()
+        || trust.needs_lists_in_handshakes
+        || trust.listed_roots.is_empty()
+    {
         return Ok(by_lists);
     }
     Ok(Arc::new(ListedClientVerifier {
-        chain: webpki(Vec::new())?,
+        chain: webpki(trust.listed_roots, Vec::new())?,
         verified: VerifiedClients::default(),
         revocations: trust.revocations,
     }))
@@ -46,10 +49,10 @@ pub(super) fn client_verifier(
 
 fn webpki_verifier(
     files: &TlsFiles,
-    (roots, crls): (&RootCertStore, Vec<CertificateRevocationListDer<'static>>),
+    (roots, crls): (RootCertStore, Vec<CertificateRevocationListDer<'static>>),
     (client_auth, only_leaf): (ClientAuth, bool),
 ) -> Result<Arc<dyn ClientCertVerifier>, LoadError> {
-    let roots = Arc::new(roots.clone());
+    let roots = Arc::new(roots);
     let mut builder = WebPkiClientVerifier::builder_with_provider(roots, super::provider());
     builder = builder.with_crls(crls);
     if only_leaf {
@@ -81,26 +84,33 @@ struct ListedClientVerifier {
 
 impl ListedClientVerifier {
     /// Verifies that a trusted CA issued a certificate that is valid now. Its signature is verified the first time only:
-    /// agents open a connection for each run, and always with the same certificate.
-    fn verify_chain(
+    /// agents open a connection for each run, and always with the same certificate. Nothing else reads a
+    /// certificate before that.
+    fn verify_chain<'c>(
         &self,
-        leaf_der: &CertificateDer<'_>,
-        leaf: &X509Certificate<'_>,
+        leaf_der: &'c CertificateDer<'_>,
         now: UnixTime,
-    ) -> Result<(), rustls::Error> {
-        let fingerprint = ClientFingerprint::new(leaf_der);
-        if self.verified.contains(&fingerprint) && is_valid_at(leaf, now) {
-            return Ok(());
-        }
+    ) -> Result<X509Certificate<'c>, rustls::Error> {
         // All CAs that have lists, and are not revoked themselves, are trusted directly. A CA that the client
         // presents has no list here, so what it issued is refused.
-        self.chain.verify_client_cert(leaf_der, &[], now)?;
-        self.verified.add(fingerprint);
-        Ok(())
+        let verify = || self.chain.verify_client_cert(leaf_der, &[], now);
+        let fingerprint = ClientFingerprint::new(leaf_der);
+        let is_known = self.verified.contains(&fingerprint);
+        if !is_known {
+            verify()?;
+            self.verified.add(fingerprint);
+        }
+        let Ok((_, leaf)) = X509Certificate::from_der(leaf_der) else {
+            return Err(CertificateError::BadEncoding.into());
+        };
+        if is_known && !is_valid_at(&leaf, now) {
+            verify()?;
+        }
+        Ok(leaf)
     }
 
     fn check_not_revoked(&self, leaf: &X509Certificate<'_>) -> Result<(), CertificateError> {
-        if !self.revocations.has_list_of_issuer(leaf) {
+        if !self.revocations.has_list_of(leaf.issuer().as_raw()) {
             return Err(CertificateError::UnknownRevocationStatus);
         }
         match self.revocations.revokes(leaf) {
@@ -129,10 +139,7 @@ impl ClientCertVerifier for ListedClientVerifier {
         _intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, rustls::Error> {
-        let Ok((_, leaf)) = X509Certificate::from_der(end_entity) else {
-            return Err(CertificateError::BadEncoding.into());
-        };
-        self.verify_chain(end_entity, &leaf, now)?;
+        let leaf = self.verify_chain(end_entity, now)?;
         self.check_not_revoked(&leaf)?;
         Ok(ClientCertVerified::assertion())
     }

@@ -2,6 +2,7 @@
 //! error in any part is refused as a whole, so that a partly written one never replaces a valid
 //! one.
 
+use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,18 +19,28 @@ use super::files::{LoadError, TlsFiles, certificate_error, crl_error};
 use super::revocations::RevokedCertificates;
 use crate::pem_file;
 
-/// The trusted CAs and their revocation lists.
+/// The trusted CAs and their revocation lists. Two CAs may have the same name and different keys.
 pub(super) struct TrustedCas {
     pub(super) roots: RootCertStore,
-    /// Revocation lists, at most one per CA: the newest.
+    /// The trusted CAs without those of which only a namesake has a list. There may be none.
+    pub(super) listed_roots: RootCertStore,
+    /// Revocation lists of the trusted CAs, at most one for each: the newest. The newest of all comes first.
     pub(super) crls: Vec<CertificateRevocationListDer<'static>>,
     pub(super) revocations: Arc<RevokedCertificates>,
     /// True if every CA of the bundle has a list.
     pub(super) every_ca_has_a_list: bool,
     /// True if the serial numbers alone do not tell whether a certificate is revoked, so that webpki must read the
-    /// lists in each handshake: the signature of a list could not be verified here, a list is only about some
-    /// certificates of its CA, or two CAs have the same name.
+    /// lists in each handshake: the signature of a list could not be verified here, or a list is only about some
+    /// certificates of its CA.
     pub(super) needs_lists_in_handshakes: bool,
+}
+
+/// A CA of the bundle.
+struct BundleCa<'b> {
+    /// Position in the bundle, from 0.
+    index: usize,
+    der: &'b CertificateDer<'static>,
+    parsed: &'b X509Certificate<'b>,
 }
 
 impl TrustedCas {
@@ -43,14 +54,22 @@ impl TrustedCas {
         };
         let mut revocations = RevokedCertificates::default();
         for list in &lists {
-            revocations.add(&list.parsed);
+            revocations.add(&list.parsed, &list.signer);
         }
-        let roots = trusted_roots(ca, &ca_ders, &cas, &revocations)?;
-        let has_list = |ca: &X509Certificate<'_>| {
-            lists
-                .iter()
-                .any(|list| list.parsed.issuer().as_raw() == ca.subject().as_raw())
+        let trusted = trusted_cas(ca, &ca_ders, &cas, &revocations);
+        let has_list = |ca: &X509Certificate<'_>| lists.iter().any(|list| list.is_of(ca));
+        let only_namesake_has_list = |ca: &X509Certificate<'_>| {
+            !has_list(ca) && revocations.has_list_of(ca.subject().as_raw())
         };
+        let roots = root_store(ca, trusted.iter())?;
+        if roots.is_empty() {
+            return Err(LoadError::NoTrustedCa {
+                path: ca.to_owned(),
+            });
+        }
+        let listed = trusted.iter();
+        let listed = listed.filter(|ca| !only_namesake_has_list(ca.parsed));
+        let listed_roots = root_store(ca, listed)?;
         let mut every_ca_has_a_list = true;
         for without in cas.iter().filter(|ca| !has_list(ca)) {
             every_ca_has_a_list = false;
@@ -59,17 +78,17 @@ impl TrustedCas {
                     "this CA has no revocation list; certificates that it issued are refused");
             }
         }
-        let needs_lists_in_handshakes = lists
-            .iter()
-            .any(|list| !list.is_verified || list.is_partial())
-            || have_namesakes(&cas);
-        let crls = lists.iter().map(|list| list.der.clone()).collect();
+        let needs_webpki =
+            |list: &ParsedCrl<'_>| matches!(list.signer, CrlSigner::Unknown) || list.is_partial();
+        let is_of_trusted = |list: &&ParsedCrl<'_>| trusted.iter().any(|ca| list.is_of(ca.parsed));
+        let crls = lists.iter().filter(is_of_trusted);
         Ok(Self {
             roots,
-            crls,
+            listed_roots,
+            crls: crls.map(|list| list.der.clone()).collect(),
+            needs_lists_in_handshakes: lists.iter().any(needs_webpki),
             revocations: Arc::new(revocations),
             every_ca_has_a_list,
-            needs_lists_in_handshakes,
         })
     }
 }
@@ -125,27 +144,33 @@ fn parse_all<'a>(
 struct ParsedCrl<'a> {
     der: CertificateRevocationListDer<'static>,
     parsed: CertificateRevocationList<'a>,
-    /// False if the algorithm of its signature is unknown to the library that reads it.
-    is_verified: bool,
+    signer: CrlSigner,
+}
+
+/// The CA that signed a revocation list, among those of its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum CrlSigner {
+    /// The CA with this public key (DER).
+    Key(Box<[u8]>),
+    /// The algorithm of the signature is unknown to the library that reads it; webpki may know it.
+    Unknown,
 }
 
 impl ParsedCrl<'_> {
+    /// True if the list is of this CA, and not of another one of the same name.
+    fn is_of(&self, ca: &X509Certificate<'_>) -> bool {
+        let is_of_key = match &self.signer {
+            CrlSigner::Key(key) => **key == *ca.public_key().raw,
+            CrlSigner::Unknown => true,
+        };
+        is_of_key && self.parsed.issuer().as_raw() == ca.subject().as_raw()
+    }
+
     /// True if the list is only about some certificates of its CA.
     fn is_partial(&self) -> bool {
         let mut extensions = self.parsed.extensions().iter();
         extensions.any(|it| it.oid == OID_X509_EXT_ISSUER_DISTRIBUTION_POINT)
     }
-}
-
-/// True if two CAs have the same name and different keys. There is one list for a name, so it says nothing about
-/// the certificates of the other CA.
-fn have_namesakes(cas: &[X509Certificate<'_>]) -> bool {
-    let are_namesakes = |one: &X509Certificate<'_>, other: &X509Certificate<'_>| {
-        one.subject().as_raw() == other.subject().as_raw()
-            && one.public_key().raw != other.public_key().raw
-    };
-    let mut pairs = cas.iter().enumerate();
-    pairs.any(|(index, one)| cas[index + 1..].iter().any(|it| are_namesakes(one, it)))
 }
 
 /// The newest list of each CA of the bundle. A list of an unknown CA is ignored; one without a
@@ -159,25 +184,28 @@ fn newest_lists<'a>(
     for (index, der) in ders.iter().enumerate() {
         let (_, parsed) = CertificateRevocationList::from_der(der)
             .map_err(|error| crl_error(path, index, error))?;
-        let Some(is_verified) = verify_list(path, index, &parsed, cas)? else {
+        let Some(signer) = find_signer(path, index, &parsed, cas)? else {
             continue;
         };
         warn_if_expired(path, &parsed);
         let list = ParsedCrl {
             der: der.clone(),
             parsed,
-            is_verified,
+            signer,
         };
-        let issuer = list.parsed.issuer().as_raw();
-        let same_ca = newest
-            .iter_mut()
-            .find(|known| known.parsed.issuer().as_raw() == issuer);
+        let is_of_same_ca = |known: &&mut ParsedCrl<'_>| {
+            known.parsed.issuer().as_raw() == list.parsed.issuer().as_raw()
+                && known.signer == list.signer
+        };
+        let same_ca = newest.iter_mut().find(is_of_same_ca);
         match same_ca {
             Some(older) if recency_key(&older.parsed) < recency_key(&list.parsed) => *older = list,
             Some(_) => {}
             None => newest.push(list),
         }
     }
+    // webpki takes the first one of a name
+    newest.sort_by_key(|list| Reverse(recency_key(&list.parsed)));
     Ok(newest)
 }
 
@@ -186,14 +214,13 @@ fn recency_key(list: &CertificateRevocationList<'_>) -> (ASN1Time, Option<BigUin
     (list.last_update(), list.crl_number().cloned())
 }
 
-/// Verifies that a CA of the bundle signed this list; `false` if the algorithm of the signature is unknown, and
-/// `None` if its CA is not in the bundle.
-fn verify_list(
+/// The CA of the bundle that signed this list; `None` if its CA is not in the bundle.
+fn find_signer(
     path: &Path,
     index: usize,
     list: &CertificateRevocationList<'_>,
     cas: &[X509Certificate<'_>],
-) -> Result<Option<bool>, LoadError> {
+) -> Result<Option<CrlSigner>, LoadError> {
     let mut known = false;
     // A CA that was renewed with a new key occurs twice under one name.
     for ca in cas
@@ -202,8 +229,8 @@ fn verify_list(
     {
         known = true;
         match list.verify_signature(ca.public_key()) {
-            Ok(()) => return Ok(Some(true)),
-            Err(X509Error::SignatureUnsupportedAlgorithm) => return Ok(Some(false)),
+            Ok(()) => return Ok(Some(CrlSigner::Key(ca.public_key().raw.into()))),
+            Err(X509Error::SignatureUnsupportedAlgorithm) => return Ok(Some(CrlSigner::Unknown)),
             Err(_) => {}
         }
     }
@@ -226,29 +253,35 @@ fn warn_if_expired(path: &Path, list: &CertificateRevocationList<'_>) {
     }
 }
 
-/// Builds the trust anchors. Every CA of the bundle is an anchor, including intermediates, because
-/// peers often send only their leaf.
-fn trusted_roots(
+/// The CAs of the bundle that are not revoked.
+fn trusted_cas<'b>(
     path: &Path,
-    ders: &[CertificateDer<'static>],
-    cas: &[X509Certificate<'_>],
+    ders: &'b [CertificateDer<'static>],
+    cas: &'b [X509Certificate<'b>],
     revocations: &RevokedCertificates,
-) -> Result<RootCertStore, LoadError> {
-    let mut roots = RootCertStore::empty();
-    for (index, (der, ca)) in ders.iter().zip(cas).enumerate() {
-        if revocations.revokes(ca) {
-            tracing::warn!(ca = %ca.subject(), path = %path.display(),
+) -> Vec<BundleCa<'b>> {
+    let mut trusted = Vec::new();
+    for (index, (der, parsed)) in ders.iter().zip(cas).enumerate() {
+        if revocations.revokes(parsed) {
+            tracing::warn!(ca = %parsed.subject(), path = %path.display(),
                 "this CA certificate is revoked and no longer trusted");
             continue;
         }
-        roots
-            .add(der.clone())
-            .map_err(|error| certificate_error(path, index, error))?;
+        trusted.push(BundleCa { index, der, parsed });
     }
-    if roots.is_empty() {
-        return Err(LoadError::NoTrustedCa {
-            path: path.to_owned(),
-        });
+    trusted
+}
+
+/// Builds the trust anchors. Every trusted CA of the bundle is an anchor, including intermediates, because peers
+/// often send only their leaf.
+fn root_store<'b>(
+    path: &Path,
+    cas: impl Iterator<Item = &'b BundleCa<'b>>,
+) -> Result<RootCertStore, LoadError> {
+    let mut roots = RootCertStore::empty();
+    for ca in cas {
+        let added = roots.add(ca.der.clone());
+        added.map_err(|error| certificate_error(path, ca.index, error))?;
     }
     Ok(roots)
 }

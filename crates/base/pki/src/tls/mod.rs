@@ -42,7 +42,7 @@ pub use server::{ClientAuth, ServerTls};
 
 /// The cryptography provider of every TLS connection of Tutti.
 ///
-/// Clients prefer AES-128 with SHA-256. Many processors compute SHA-256 by instructions of their own, but not the SHA-384
+/// In TLS 1.3 clients prefer AES-128 with SHA-256. Many processors compute SHA-256 by instructions of their own, but not the SHA-384
 /// of AES-256, which takes 3 % of the server's time for a run without Puppet (`bench puppet-fleet`). Servers follow
 /// the order of their clients, so puppet-agent keeps that of its OpenSSL.
 pub fn provider() -> Arc<rustls::crypto::CryptoProvider> {

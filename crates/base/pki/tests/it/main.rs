@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod ca;
+mod clients;
 mod csr;
 mod import;
 mod openssl;

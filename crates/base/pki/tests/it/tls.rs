@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use pki::ca::{GenerateOptions, SignOptions};
 use pki::{
@@ -15,9 +14,7 @@ use rcgen::{
 };
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::default_provider;
-use rustls::time_provider::TimeProvider;
 use rustls::{CipherSuite, ClientConfig, ClientConnection, RootCertStore, ServerConnection};
-use rustls_pki_types::UnixTime;
 use tempfile::TempDir;
 
 use crate::ca::new_ca;
@@ -79,7 +76,7 @@ pub(crate) fn handshake(
     handshake_with(server.current(), client, host)
 }
 
-fn handshake_with(
+pub(crate) fn handshake_with(
     server: Arc<rustls::ServerConfig>,
     client: Arc<rustls::ClientConfig>,
     host: &'static str,
@@ -443,90 +440,6 @@ fn clients_prefer_aes_128_and_servers_follow_them() {
         let chosen = server.negotiated_cipher_suite().unwrap();
         assert_eq!(chosen.suite(), expected);
     }
-}
-
-/// A clock that stands still, in seconds since 1970.
-#[derive(Debug)]
-struct StoppedClock(u64);
-
-impl TimeProvider for StoppedClock {
-    fn current_time(&self) -> Option<UnixTime> {
-        Some(UnixTime::since_unix_epoch(Duration::from_secs(self.0)))
-    }
-}
-
-#[test]
-fn a_client_that_was_verified_before_is_refused_as_soon_as_it_is_not_valid() {
-    let site = Site::new();
-    let server = site.server(ClientAuth::Required);
-    let client = ClientTls::load(&site.files("node1")).unwrap();
-    let at = |seconds| {
-        let mut config = (*server.current()).clone();
-        config.time_provider = Arc::new(StoppedClock(seconds));
-        handshake_with(Arc::new(config), client.clone(), "server.test")
-    };
-    let now = UnixTime::now().as_secs();
-    for _ in 0..2 {
-        assert!(at(now).unwrap().is_some());
-    }
-    let days = |days: u64| days * 24 * 3600;
-    for (seconds, reason) in [
-        (now + days(6 * 365), "expired"),
-        (now - days(2), "not valid yet"),
-    ] {
-        let refused = at(seconds).unwrap_err().to_string();
-        assert!(refused.contains(reason), "{refused}");
-    }
-    assert!(at(now).unwrap().is_some());
-
-    site.ca.revoke("node1").unwrap();
-    site.update_crl();
-    server.reload().unwrap();
-    handshake(&server, client.clone(), "server.test").unwrap_err();
-}
-
-#[test]
-fn a_client_that_was_verified_before_is_refused_when_its_ca_is_not_trusted_any_more() {
-    let (site, other) = (Site::new(), Site::new());
-    let server = site.server(ClientAuth::Required);
-    let client = ClientTls::load(&site.files("node1")).unwrap();
-    for _ in 0..2 {
-        handshake(&server, client.clone(), "server.test").unwrap();
-    }
-    site.write("ca.pem", &other.ca.ca_bundle().unwrap());
-    site.write("crl.pem", &other.ca.crl().unwrap().0);
-    server.reload().unwrap();
-    handshake(&server, client, "server.test").unwrap_err();
-}
-
-#[test]
-fn a_list_says_nothing_about_the_clients_of_another_ca_of_the_same_name() {
-    let site = Site::new();
-    let other = Site::new();
-    let revoked = ClientTls::load(&site.files("node1")).unwrap();
-    let others = ClientTls::load(&TlsFiles {
-        ca: site.path("ca.pem"),
-        crl: None,
-        ..other.files("node2")
-    });
-    site.ca.revoke("node1").unwrap();
-    // the list of the other CA is the newer one, and the only one of this name that is used
-    for name in ["gone1", "gone2"] {
-        other.files(name);
-        other.ca.revoke(name).unwrap();
-    }
-    let bundle = site.ca.ca_bundle().unwrap() + &other.ca.ca_bundle().unwrap();
-    site.write("both.pem", &bundle);
-    let lists = site.ca.crl().unwrap().0 + &other.ca.crl().unwrap().0;
-    site.write("lists.pem", &lists);
-    let files = TlsFiles {
-        ca: site.path("both.pem"),
-        crl: Some(site.path("lists.pem")),
-        ..site.files("server.test")
-    };
-    let server = ServerTls::load(files, ClientAuth::Required).unwrap();
-    handshake(&server, others.unwrap(), "server.test").unwrap();
-    handshake(&server, revoked, "server.test").unwrap_err();
 }
 
 #[test]

@@ -278,14 +278,15 @@ impl CertificateAuthority {
         self.sign_if(certname, options, |_| true)
     }
 
-    /// Signs this request if it is the one that waits: another one may replace it while a program decides about it.
+    /// Signs the waiting request for a name if it is this one: another one may replace it while a program decides.
     pub fn sign_approved(
         &self,
+        certname: &str,
         approved: &CertificateRequest,
         options: &SignOptions,
     ) -> Result<String, CaError> {
         let is_approved = |waiting: &CertificateRequest| waiting.der() == approved.der();
-        self.sign_if(approved.certname(), options, is_approved)
+        self.sign_if(certname, options, is_approved)
     }
 
     fn sign_if(

@@ -104,11 +104,12 @@ impl From<CaError> for CaFailure {
             | CaError::Request(_)
             | CaError::NameMismatch { .. }
             | CaError::RequestExists { .. }
+            // puppet-agent goes on and waits for a certificate after this status alone
+            | CaError::OtherRequest { .. }
             | CaError::CertificateExists { .. }
             | CaError::BadAltName(_) => StatusCode::BAD_REQUEST,
             CaError::OtherKey { .. } => StatusCode::FORBIDDEN,
             CaError::NoRequest { .. }
-            | CaError::OtherRequest { .. }
             | CaError::NoCertificate { .. }
             | CaError::AltNames { .. }
             | CaError::Authorization { .. }

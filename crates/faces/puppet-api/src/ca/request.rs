@@ -101,7 +101,7 @@ async fn autosign(
     let sign = move |ca: &CertificateAuthority| {
         let options = SignOptions::without_consent();
         let signed = match &approved {
-            Some(approved) => ca.sign_approved(approved, &options),
+            Some(approved) => ca.sign_approved(certname.as_str(), approved, &options),
             None => ca.sign(certname.as_str(), &options),
         };
         match signed {

@@ -203,8 +203,8 @@ async fn a_request_that_replaces_the_approved_one_is_not_signed() {
     std::fs::write(&other, &replacing).unwrap();
     let url = "/puppet-ca/v1/certificate_request/web1";
     let (status, text) = site.nobody().put(url, request("web1")).await;
-    assert_eq!(status, StatusCode::CONFLICT, "{text}");
-    assert!(text.contains("decide about that one"), "{text}");
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{text}");
+    assert!(text.contains("another certificate request"), "{text}");
     assert_eq!(site.ca.certificate("web1").unwrap(), None);
     assert_eq!(site.ca.request("web1").unwrap().unwrap().pem(), replacing);
     // the next request of the node is decided about as usual

@@ -92,9 +92,14 @@ impl AuthorizationRule {
 }
 
 impl RuleSubject {
-    /// True if the entry may mean the client: names are compared in any spelling, as puppetserver does.
+    /// True if the entry may mean the client: names are compared in any spelling, and `*.example.com` means
+    /// `example.com` too, as for puppetserver.
     fn may_match(&self, client: &VerifiedPeer, captures: &[String]) -> bool {
         match self {
+            Self::Name(domain @ NamePattern::Domain(_)) => {
+                // a name below the client's one is in the domain if the client is in it, or has its name
+                domain.may_match(&format!("x.{}", client.certname))
+            }
             Self::Name(pattern) => pattern.may_match(&client.certname),
             Self::Captured(text) => {
                 substitute(text, captures).eq_ignore_ascii_case(&client.certname)

@@ -28,7 +28,7 @@ authorization: {
         {
             match-request: { path: "/puppet/v3/file_content/modules/secret", type: path }
             allow: ["*.db.test", { certname: "backup" }]
-            deny: "Old.DB.test"
+            deny: ["Old.DB.test", "*.Gone.db.test"]
             sort-order: 400
             name: "secret files"
         },
@@ -89,6 +89,9 @@ async fn a_request_is_decided_by_the_first_rule_that_matches() {
         ("a.db.test", file("secret/key"), 200),
         ("backup", file("secret/key"), 200),
         ("old.db.test", file("secret/key"), 403),
+        ("a.gone.db.test", file("secret/key"), 403),
+        ("gone.db.test", file("secret/key"), 403),
+        ("bygone.db.test", file("secret/key"), 200),
         ("db.test", file("secret/key"), 403),
         (
             "web1",

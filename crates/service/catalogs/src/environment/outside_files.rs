@@ -4,7 +4,7 @@
 //! absolute paths change without a deployment. Invariant: a file that was read from outside is known with
 //! the state that it had before it was read, unless it belongs to the server's own modules.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +31,8 @@ pub struct OutsideFiles {
 struct NotedFiles {
     /// Shared with those who compare them, so that none copies them for each request.
     states: Arc<OutsideFileStates>,
+    /// Paths that are below an unnoted directory after their links are resolved.
+    inside: HashSet<PathBuf>,
     /// True if a file had changed so recently that a further change may leave its state as it is.
     has_unsettled: bool,
 }
@@ -44,12 +46,11 @@ impl OutsideFiles {
         (directories, fixed): (&[PathBuf], &[PathBuf]),
         hiera_config: &Path,
     ) -> Arc<Self> {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let unnoted = [root].into_iter().chain(fixed.iter().map(PathBuf::as_path));
-        let unnoted: Vec<PathBuf> = unnoted.map(real).collect();
+        let unnoted: Vec<PathBuf> = unnoted.map(real_path).collect();
         let mut noted = NotedFiles::default();
         for directory in directories {
-            if !is_below(&unnoted, &real(directory)) {
+            if !is_below(&unnoted, &real_path(directory)) {
                 noted.add_all(directory, 0);
             }
         }
@@ -68,12 +69,12 @@ impl OutsideFiles {
         })
     }
 
-    /// Notes a file before it is read. `path` is its real path, or the path that does not exist.
+    /// Notes a file before it is read. `path` is its real path, or a path that does not exist.
     pub(super) fn note(&self, path: &Path) {
-        if is_below(&self.unnoted, path) {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_below(&self.unnoted, path) && noted.is_inside(&self.unnoted, path) {
             return;
         }
-        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         if noted.states.len() <= OUTSIDE_FILES_MAX && !noted.states.contains_key(path) {
             noted.add(path);
         }
@@ -101,6 +102,19 @@ impl OutsideFiles {
 }
 
 impl NotedFiles {
+    /// True if a path that begins with an unnoted directory does not lead out of it by a link or `..`. What is
+    /// inside does not change.
+    fn is_inside(&mut self, unnoted: &[PathBuf], path: &Path) -> bool {
+        if self.inside.contains(path) {
+            return true;
+        }
+        let is_inside = is_below(unnoted, &real_path(path));
+        if is_inside && self.inside.len() <= OUTSIDE_FILES_MAX {
+            self.inside.insert(path.to_owned());
+        }
+        is_inside
+    }
+
     fn add(&mut self, path: &Path) {
         let state = state(path);
         self.has_unsettled |= state.is_some_and(|state| !is_settled(state));
@@ -123,6 +137,15 @@ impl NotedFiles {
             }
         }
     }
+}
+
+/// The path with its links resolved, as far as it exists.
+fn real_path(path: &Path) -> PathBuf {
+    let resolved = path.ancestors().find_map(|ancestor| {
+        let rest = path.strip_prefix(ancestor).ok()?;
+        Some(ancestor.canonicalize().ok()?.join(rest))
+    });
+    resolved.unwrap_or_else(|| path.to_owned())
 }
 
 fn is_below(directories: &[PathBuf], path: &Path) -> bool {
@@ -179,6 +202,8 @@ mod tests {
         }
         fs::write(path("base/ntp/manifests/init.pp"), "class ntp {}").unwrap();
         fs::write(path("secret"), "a").unwrap();
+        fs::create_dir(path("linked")).unwrap();
+        std::os::unix::fs::symlink(path("linked"), path("version/link")).unwrap();
         let modules = [path("version/modules"), path("base"), path("fixed")];
         let modules = (&modules[..], &[path("fixed")][..]);
         let states = || {
@@ -188,12 +213,16 @@ mod tests {
             files.note(&path("fixed/exec/init.pp"));
             files.note(&path("secret"));
             files.note(&path("absent"));
+            files.note(&path("version/modules/../../by-dots"));
+            files.note(&path("version/link/by-link"));
             files.states().unwrap()
         };
         for (changed, content) in [
             ("hiera.yaml", "version: 5"),
             ("secret", "bb"),
             ("absent", "now here"),
+            ("by-dots", "now here"),
+            ("linked/by-link", "now here"),
             ("base/ntp/manifests/init.pp", "class ntp { }"),
             ("base/ntp/manifests/new.pp", "class ntp::new {}"),
         ] {

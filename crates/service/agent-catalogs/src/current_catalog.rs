@@ -37,7 +37,7 @@ impl CurrentCatalog {
     }
 
     pub(crate) fn has_uuid(&self, catalog_uuid: &str) -> bool {
-        self.newest.uuid() == Some(catalog_uuid)
+        self.newest.uuid.as_deref() == Some(catalog_uuid)
     }
 
     /// True if the agent got it.

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use catalogs::OutsideFileStates;
 use compiler::DataQueryResult;
@@ -42,8 +42,8 @@ pub(crate) struct KeptAgentCatalog {
 #[derive(Debug, Clone)]
 pub(crate) struct NewestCatalog {
     pub(crate) body: CompressedCatalog,
-    /// The id of the document, once it was needed; `None` in it if the document has none.
-    uuid: OnceLock<Option<Box<str>>>,
+    /// The `catalog_uuid` of the document; `None` if it has none.
+    pub(crate) uuid: Option<Box<str>>,
     pub(crate) dependencies: CatalogDependencies,
     /// Exported resources, to be kept when the agent gets the catalog; `None` if none wait for that.
     pub(crate) exported: Option<Arc<[Json]>>,
@@ -341,26 +341,6 @@ impl NodeCatalogs {
     fn bytes(&self) -> usize {
         const EACH: usize = 200;
         EACH + self.catalogs.iter().map(|it| it.bytes()).sum::<usize>()
-    }
-}
-
-impl NewestCatalog {
-    pub(crate) fn new(
-        body: CompressedCatalog,
-        dependencies: CatalogDependencies,
-        exported: Option<Arc<[Json]>>,
-    ) -> Self {
-        Self {
-            body,
-            uuid: OnceLock::new(),
-            dependencies,
-            exported,
-        }
-    }
-
-    /// The `catalog_uuid` of the document; `None` if it has none.
-    pub(crate) fn uuid(&self) -> Option<&str> {
-        self.uuid.get_or_init(|| self.body.read_uuid()).as_deref()
     }
 }
 

@@ -34,17 +34,18 @@ fn catalog(code_id: &str, bytes: usize, digit: char) -> KeptAgentCatalog {
         sequence: 1,
         environment: "production".parse().unwrap(),
         code_id: code_id.to_owned(),
-        newest: Some(Arc::new(NewestCatalog::new(
-            CompressedCatalog::new(&random_text(bytes)),
-            CatalogDependencies {
+        newest: Some(Arc::new(NewestCatalog {
+            body: CompressedCatalog::new(&random_text(bytes)),
+            uuid: None,
+            dependencies: CatalogDependencies {
                 fingerprint,
                 outside_files: Some(Arc::new(BTreeMap::new())),
                 hiera_keys: Arc::default(),
                 queries: Arc::default(),
                 volatile: None,
             },
-            None,
-        ))),
+            exported: None,
+        })),
         contents: Arc::new(StaticContents::from([(sha256, content)])),
         given: AtomicBool::new(true),
         used_ms: AtomicI64::new(5),

@@ -60,6 +60,7 @@ impl AgentCatalogs {
         let catalogs = &self.inner.catalogs;
         let writes_exports = ahead.is_some() && catalogs.keeps_exports();
         let write = document_writer(version, request.form, writes_exports);
+        let write = (write, Result::is_ok as fn(&WrittenDocument) -> bool);
         let compiling = catalogs.compile_node(node, Arc::clone(&opened), &origin, kept, write);
         let compiled = match compiling.await {
             Ok(compiled) => compiled,
@@ -119,6 +120,7 @@ impl AgentCatalogs {
         };
         let stored = inner.stored.as_ref();
         let sequence = stored.map_or(0, StoredCatalogs::next_sequence);
+        let uuid = Some(compilation.catalog_uuid.as_str().into());
         let catalog = opened.code_id.as_ref().map(|code_id| {
             let inputs = self.inputs(request.format(), node, opened, code_id);
             KeptAgentCatalog {
@@ -126,11 +128,12 @@ impl AgentCatalogs {
                 environment: opened.environment.clone(),
                 code_id: code_id.clone(),
                 contents: Arc::new(contents),
-                newest: Some(Arc::new(NewestCatalog::new(
-                    body.clone(),
-                    dependencies(&inputs, &compiled.reads, opened),
-                    document.exported,
-                ))),
+                newest: Some(Arc::new(NewestCatalog {
+                    body: body.clone(),
+                    uuid,
+                    dependencies: dependencies(&inputs, &compiled.reads, opened),
+                    exported: document.exported,
+                })),
                 given: AtomicBool::new(ahead.is_none()),
                 used_ms: AtomicI64::new(now_ms()),
             }

@@ -87,7 +87,7 @@ impl AgentCatalogs {
         // as puppetserver writes it: without rich data
         let write = |document: &mut CatalogDocument| document.to_json(DocumentForm::Texts);
         let node = node.without_reported_facts();
-        let compiling = catalogs.compile_node(&node, opened, &origin, None, write);
+        let compiling = catalogs.compile_node(&node, opened, &origin, None, (write, |_| true));
         let compiled = Box::pin(compiling).await?;
         if request.persists_catalog {
             Box::pin(

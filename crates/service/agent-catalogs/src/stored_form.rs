@@ -50,6 +50,9 @@ pub(crate) enum StoredCatalogError {
 struct StoredDependencies {
     #[serde(flatten)]
     dependencies: CatalogDependencies,
+    /// The `catalog_uuid` of the document. Rows of earlier versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    catalog_uuid: Option<Box<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exported: Option<Arc<[Json]>>,
 }
@@ -76,6 +79,7 @@ impl CatalogSealer {
             Some(newest) => {
                 let dependencies = compress(&StoredDependencies {
                     dependencies: newest.dependencies.clone(),
+                    catalog_uuid: newest.uuid.clone(),
                     exported: newest.exported.clone(),
                 })?;
                 let length = u32::try_from(dependencies.len());
@@ -154,11 +158,12 @@ fn read_body(plain: Vec<u8>) -> Result<NewestCatalog, StoredCatalogError> {
     }
     let stored: StoredDependencies = uncompress(&rest.split_to(length))?;
     let body = CompressedCatalog::from_gzip(rest);
-    Ok(NewestCatalog::new(
+    Ok(NewestCatalog {
+        uuid: stored.catalog_uuid.or_else(|| body.read_uuid()),
         body,
-        stored.dependencies,
-        stored.exported,
-    ))
+        dependencies: stored.dependencies,
+        exported: stored.exported,
+    })
 }
 
 fn compress(value: &impl Serialize) -> Result<Vec<u8>, StoredCatalogError> {
@@ -173,4 +178,46 @@ fn uncompress<T: DeserializeOwned>(gzip: &[u8]) -> Result<T, StoredCatalogError>
     // this server made and sealed it, so it is no bomb
     GzDecoder::new(gzip).read_to_end(&mut text)?;
     Ok(serde_json::from_slice(&text)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::CatalogFingerprint;
+
+    fn catalog(uuid: Option<&str>) -> KeptAgentCatalog {
+        KeptAgentCatalog {
+            sequence: 1,
+            environment: "production".parse().unwrap(),
+            code_id: "a".to_owned(),
+            contents: Arc::default(),
+            newest: Some(Arc::new(NewestCatalog {
+                body: CompressedCatalog::new(r#"{"catalog_uuid": "of-document"}"#),
+                uuid: uuid.map(Into::into),
+                dependencies: CatalogDependencies {
+                    fingerprint: CatalogFingerprint::empty(),
+                    outside_files: None,
+                    hiera_keys: Arc::default(),
+                    queries: Arc::default(),
+                    volatile: None,
+                },
+                exported: None,
+            })),
+            given: AtomicBool::new(true),
+            used_ms: AtomicI64::new(5),
+        }
+    }
+
+    #[test]
+    fn the_id_is_stored_and_that_of_an_earlier_version_read_from_the_document() {
+        let directory = tempfile::tempdir().unwrap();
+        let key = SealKey::open_or_create(&directory.path().join("seal.key")).unwrap();
+        let sealer = CatalogSealer::new(Arc::new(key));
+        let certname = "node1".parse().unwrap();
+        for (stored, read) in [(Some("stored"), "stored"), (None, "of-document")] {
+            let row = sealer.row(&certname, &catalog(stored)).unwrap();
+            let newest = sealer.catalog(&certname, row).unwrap().newest.unwrap();
+            assert_eq!(newest.uuid.as_deref(), Some(read));
+        }
+    }
 }

@@ -208,3 +208,20 @@ async fn the_end_of_the_server_ends_compilations_in_advance() {
     site.restart("build").await;
     node.catalog(&site.agents).await.unwrap();
 }
+
+/// The catalog of the second version cannot be given, since a source of it does not exist.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_catalog_that_no_agent_gets_changes_no_exported_resources() {
+    let (site, node) = start(FIRST).await;
+    let missing = "file { '/a': source => 'puppet:///modules/m/missing' }";
+    deploy(&site, 'b', &format!("{SECOND}\n{missing}"));
+    node.catalog(&site.agents).await.unwrap_err();
+    assert_eq!(exported_version(&site).await, Some('a'));
+    deploy(&site, 'a', FIRST);
+    let given = node.catalog(&site.agents).await.unwrap();
+    assert!(
+        given.compile_time.is_none(),
+        "it is the first catalog again"
+    );
+    assert_eq!(exported_version(&site).await, Some('a'));
+}

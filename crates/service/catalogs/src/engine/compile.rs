@@ -130,7 +130,8 @@ impl Catalogs {
     ) -> Result<CompiledNode, CatalogError> {
         let (environment, code_id) = (opened.environment.clone(), opened.code_id.clone());
         let write = |document: &mut CatalogDocument| document.to_json(DocumentForm::Rich);
-        let compiled = self.compile_node(node, opened, origin, kept, write).await?;
+        let compiling = self.compile_node(node, opened, origin, kept, (write, |_| true));
+        let compiled = compiling.await?;
         Ok(CompiledNode {
             environment,
             code_id,
@@ -144,7 +145,8 @@ impl Catalogs {
     }
 
     /// Compiles a node in an open environment, writes the catalog with `write`, and keeps its exported
-    /// resources and capabilities with `kept`; `None` if no agent gets the catalog now.
+    /// resources and capabilities with `kept`; `None` if no agent gets the catalog now. Nothing is kept of a
+    /// catalog for which `is_given` returns false.
     ///
     /// # Errors
     /// As [`compile_in`](Self::compile_in), or the exported resources or the capabilities cannot be kept.
@@ -154,7 +156,10 @@ impl Catalogs {
         opened: Arc<OpenEnvironment>,
         origin: &CompileOrigin,
         kept: Option<KeptCatalog>,
-        write: impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
+        (write, is_given): (
+            impl FnOnce(&mut CatalogDocument) -> Result<T, RichValueError> + Send + 'static,
+            fn(&T) -> bool,
+        ),
     ) -> Result<WrittenCatalog<T>, CatalogError> {
         let request = self.node_request(node, &opened);
         let (environment, code_id) = (opened.environment.clone(), opened.code_id.clone());
@@ -169,7 +174,7 @@ impl Catalogs {
         let compiling = self.compile_with(opened, request, (origin, node.facts_bytes), write);
         let compiled = Box::pin(compiling).await?;
         let (catalog, exported) = compiled.catalog;
-        if let Some(mut kept) = kept {
+        if let Some(mut kept) = kept.filter(|_| is_given(&catalog)) {
             let capabilities = kept.capabilities.take();
             let keeping = self.keep_exported(kept, &environment, code_id.clone(), exported.into());
             keeping.await?;

@@ -160,7 +160,8 @@ async fn a_catalog_that_was_begun_first_produces_nothing_after_a_later_one() {
         let origin = request("n1").origin;
         let write = |document: &mut CatalogDocument| document.to_json(DocumentForm::Rich);
         let catalogs = &world.catalogs;
-        let compiling = catalogs.compile_node(&node, opened, &origin, Some(kept), write);
+        let compiling =
+            catalogs.compile_node(&node, opened, &origin, Some(kept), (write, |_| true));
         compiling.await.unwrap();
     }
     let consumer = world.compile("n2").await.unwrap();

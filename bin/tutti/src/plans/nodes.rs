@@ -10,6 +10,7 @@ use classifier::Classifier;
 use fabric::Fabric;
 use inventory::{Inventory, NodeQuery};
 use jobs::{FleetResolver, NodeResolver as _};
+use partial_debug::partial_debug;
 use pcp::Certname;
 use plan_language::{NodeQueries, NodesError, PlanOwner};
 use rbac::{Rbac, RequestedPermission};
@@ -77,8 +78,4 @@ fn to_nodes_error(error: impl fmt::Display) -> NodesError {
     NodesError(error.to_string())
 }
 
-impl fmt::Debug for PlanNodes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PlanNodes").finish_non_exhaustive()
-    }
-}
+partial_debug!(PlanNodes {});

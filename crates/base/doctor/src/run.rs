@@ -2,12 +2,12 @@
 //!
 //! Invariant: every check has at least one finding, whatever its outcome, in the order of the list.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use partial_debug::partial_debug;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -70,14 +70,7 @@ impl DoctorCheck {
     }
 }
 
-impl fmt::Debug for DoctorCheck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DoctorCheck")
-            .field("name", &self.name)
-            .field("place", &self.place)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(DoctorCheck { name, place });
 
 /// Runs all checks and returns their findings. Threads of overdue checks continue to run: shut down
 /// the runtime without waiting for them.

@@ -5,6 +5,7 @@
 //! whose subject has exactly one common name.
 
 pub use super::csr_error::CsrError;
+use partial_debug::partial_debug;
 use rcgen::{CertificateParams, DistinguishedName, DnType, SubjectPublicKeyInfo};
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::cri_attributes::ParsedCriAttribute;
@@ -30,11 +31,7 @@ pub struct KeyAndRequest {
     pub request_pem: String,
 }
 
-impl std::fmt::Debug for KeyAndRequest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KeyAndRequest").finish_non_exhaustive()
-    }
-}
+partial_debug!(KeyAndRequest {});
 
 /// Creates a key and the request that a node sends to its CA.
 pub fn generate(certname: &str, key_type: KeyType) -> Result<KeyAndRequest, PrivateKeyError> {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use partial_debug::partial_debug;
 
 use crate::durable::{self, DurableWriteError};
 
@@ -24,11 +25,7 @@ pub struct SealKey {
     key: RandomizedNonceKey,
 }
 
-impl std::fmt::Debug for SealKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SealKey").finish_non_exhaustive()
-    }
-}
+partial_debug!(SealKey {});
 
 /// The error of creating or reading the key file.
 #[derive(Debug, thiserror::Error)]

@@ -1,8 +1,9 @@
 //! [`StoreConfig`]: location and size of the store.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use partial_debug::partial_debug;
 
 use crate::{OpenStoreError, defaults};
 
@@ -57,11 +58,5 @@ impl StoreConfig {
     }
 }
 
-/// Omits the URL, which may contain a password.
-impl fmt::Debug for StoreConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoreConfig")
-            .field("readers", &self.readers)
-            .finish_non_exhaustive()
-    }
-}
+// Omits the URL, which may contain a password.
+partial_debug!(StoreConfig { readers });

@@ -2,6 +2,8 @@
 //!
 //! Invariant: a node has at most one connection, and a connection without nodes is deleted.
 
+use partial_debug::partial_debug;
+
 use crate::StoreError;
 use crate::rows::row;
 use crate::statement::SqlStatement;
@@ -73,11 +75,5 @@ fn delete_unused_statement() -> SqlStatement<'static> {
     SqlStatement::new(DELETE_UNUSED, Vec::new())
 }
 
-/// Omits the sealed bytes.
-impl std::fmt::Debug for ConnectionRow {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ConnectionRow")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
-}
+// Omits the sealed bytes.
+partial_debug!(ConnectionRow { id });

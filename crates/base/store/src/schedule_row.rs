@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use partial_debug::partial_debug;
+
 use crate::JobNumber;
 use crate::rows::row;
 use crate::value::{ColumnError, ColumnReader, FromRow};
@@ -134,17 +136,13 @@ row! {
 )]
 pub(crate) use {edit_columns, new_columns, progress_columns, schedules, slot_columns};
 
-/// Omits parameters and secrets.
-impl fmt::Debug for ScheduleEdit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScheduleEdit")
-            .field("name", &self.name)
-            .field("environment", &self.environment)
-            .field("timetable", &self.timetable)
-            .field("advance", &self.advance)
-            .finish_non_exhaustive()
-    }
-}
+// Omits parameters and secrets.
+partial_debug!(ScheduleEdit {
+    name,
+    environment,
+    timetable,
+    advance
+});
 
 /// From the columns of both tables, of which at most one contains a number.
 impl FromRow for Option<LaunchedJob> {

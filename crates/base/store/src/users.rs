@@ -1,5 +1,7 @@
 //! Users, who may log in.
 
+use partial_debug::partial_debug;
+
 use crate::StoreError;
 use crate::rows::row;
 use crate::statement::SqlStatement;
@@ -188,17 +190,9 @@ impl Store {
     }
 }
 
-/// Omits the password hash.
-macro_rules! debug_without_hash {
-    ($($row:ident: $first:ident),*) => {$(
-        impl std::fmt::Debug for $row {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($row))
-                    .field(stringify!($first), &self.$first)
-                    .finish_non_exhaustive()
-            }
-        }
-    )*};
-}
-
-debug_without_hash!(NewUserRow: login, UserRow: login, UserChange: display_name);
+// The password hash is left out.
+partial_debug!(
+    NewUserRow { login },
+    UserRow { login },
+    UserChange { display_name }
+);

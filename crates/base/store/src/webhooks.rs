@@ -1,5 +1,7 @@
 //! Webhooks: receivers of events, and the progress of their deliveries.
 
+use partial_debug::partial_debug;
+
 use crate::StoreError;
 use crate::rows::row;
 use crate::store::Store;
@@ -173,21 +175,7 @@ impl Store {
     }
 }
 
-/// Omits the sealed key.
-impl std::fmt::Debug for WebhookRow {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WebhookRow")
-            .field("id", &self.id)
-            .field("url", &self.url)
-            .finish_non_exhaustive()
-    }
-}
+// Omits the sealed key.
+partial_debug!(WebhookRow { id, url });
 
-impl std::fmt::Debug for WebhookChange {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WebhookChange")
-            .field("url", &self.url)
-            .field("is_enabled", &self.is_enabled)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(WebhookChange { url, is_enabled });

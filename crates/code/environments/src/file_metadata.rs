@@ -2,9 +2,9 @@
 //!
 //! Invariant: a relative path consists of names only; it is empty for the requested file itself.
 
-use std::fmt;
 use std::path::PathBuf;
 
+use partial_debug::partial_debug;
 use pxp::action::Sha256;
 
 use crate::FileMount;
@@ -70,11 +70,4 @@ pub struct FileTreeOptions<'a> {
     pub is_ignored: &'a dyn Fn(&str) -> bool,
 }
 
-impl fmt::Debug for FileTreeOptions<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileTreeOptions")
-            .field("path", &self.path)
-            .field("links", &self.links)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(FileTreeOptions<'_> { path, links });

@@ -7,12 +7,12 @@
 mod check_in;
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use api_types::{FileSyncRepository, LateFollower};
 use environments::EnvironmentName;
+use partial_debug::partial_debug;
 use store::{CodeGenerationRow, Store, StoreError, now_ms};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
@@ -345,11 +345,7 @@ impl FileSync {
     }
 }
 
-impl fmt::Debug for FileSync {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileSync").finish_non_exhaustive()
-    }
-}
+partial_debug!(FileSync {});
 
 fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)

@@ -1,7 +1,6 @@
 //! State of the handlers: the engines, and properties of this server.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -15,6 +14,7 @@ use fabric::Fabric;
 use inventory::Inventory;
 use jobs::Jobs;
 use optional_feature::FeatureStatus;
+use partial_debug::partial_debug;
 use pki::PrivilegedNames;
 use plans::Plans;
 use rbac::Rbac;
@@ -147,19 +147,6 @@ impl Deref for ApiContext {
     }
 }
 
-impl fmt::Debug for ApiState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApiState")
-            .field("info", &self.info)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(ApiState { info });
 
-impl fmt::Debug for ServerInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerInfo")
-            .field("version", &self.version)
-            .field("base_url", &self.base_url)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(ServerInfo { version, base_url });

@@ -61,6 +61,7 @@ use defaults::{FILE_READS_AT_ONCE, FILE_READS_OF_NODE};
 use front::FrontRoutes;
 use node_code::NodeCode;
 use node_shares::NodeShares;
+use partial_debug::partial_debug;
 use submitted_body::SubmissionReader;
 
 pub use agent::AgentServer;
@@ -98,13 +99,7 @@ pub struct PuppetApiState {
     pub front: Option<PuppetserverFront>,
 }
 
-impl std::fmt::Debug for PuppetApiState {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PuppetApiState")
-            .field("ca", &self.ca)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(PuppetApiState { ca });
 
 /// The routes; serve them with [`https::serve`] and optional client
 /// certificates, since a new node has none yet.

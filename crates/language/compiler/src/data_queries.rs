@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use evaluator::CollectorQuery;
+use partial_debug::partial_debug;
 use pcore::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -65,11 +66,7 @@ pub struct DataSources {
     pub capabilities: Option<Arc<dyn ProducedCapabilities>>,
 }
 
-impl fmt::Debug for DataSources {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DataSources").finish_non_exhaustive()
-    }
-}
+partial_debug!(DataSources {});
 
 impl DataQuery {
     /// The collector as a query; `None` if its condition has a value that JSON cannot represent.

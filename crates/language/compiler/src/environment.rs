@@ -15,6 +15,7 @@ use evaluator::{
 };
 use lookup::{DataFileCache, HieraSettings, LookupFiles};
 use native_ruby::{ErbTemplate, RubyFunction, TypedRubyFunction};
+use partial_debug::partial_debug;
 use pcore::Value;
 
 use crate::interrupt::CompileInterrupt;
@@ -131,13 +132,7 @@ pub(crate) struct ManifestDefinitions {
     pub(crate) mappings: Vec<Arc<ManifestMapping>>,
 }
 
-impl std::fmt::Debug for CompilerEnvironment {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CompilerEnvironment")
-            .field("settings", &self.settings)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(CompilerEnvironment { settings });
 
 impl CompilerEnvironment {
     #[must_use]

@@ -1,10 +1,10 @@
 //! Input and result of a compilation: [`CompileRequest`], [`CompiledCatalog`].
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
 use evaluator::{LogLevel, Manifest, SourceLocation};
+use partial_debug::partial_debug;
 use pcore::{Hash, Value};
 
 use crate::{
@@ -55,13 +55,7 @@ pub struct DeferredComponents {
     pub followers: BTreeSet<String>,
 }
 
-impl fmt::Debug for CompileRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CompileRequest")
-            .field("certname", &self.certname)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(CompileRequest { certname });
 
 /// The `apply` block of a plan. Site manifests are not read for it, so only its own node blocks count.
 #[derive(Clone)]
@@ -72,12 +66,8 @@ pub struct ApplyProgram {
     pub variables: Hash,
 }
 
-/// Leaves out the values of the variables, which may be secret.
-impl fmt::Debug for ApplyProgram {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApplyProgram").finish_non_exhaustive()
-    }
-}
+// Leaves out the values of the variables, which may be secret.
+partial_debug!(ApplyProgram {});
 
 /// A class that the classifier assigns to a node.
 #[derive(Debug, Clone)]

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use partial_debug::partial_debug;
 use pcp::types::{ERROR_MESSAGE, INVENTORY_UPDATE};
 use pcp::{MessageId, PcpMessage, PcpUri};
 use pxp::{PxpBodyError, PxpMessageBody, types};
@@ -35,11 +36,7 @@ pub struct MessageIntake {
     access_log: AccessLog,
 }
 
-impl std::fmt::Debug for MessageIntake {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MessageIntake").finish_non_exhaustive()
-    }
-}
+partial_debug!(MessageIntake {});
 
 // === impl MessageIntake ===
 

@@ -3,12 +3,13 @@
 //! They are compiled as those of the plans of this server. Invariant: no data of other nodes are read for a block,
 //! and nothing of it is recorded.
 
-use std::{fmt, io};
+use std::io;
 
 use catalogs::{CatalogError, CompileCaller, CompileOrigin, CompilePriority};
 use compiler::{ApplyProgram, CatalogDocument, CompileLog, CompileRequest, DocumentForm};
 use environments::EnvironmentName;
 use evaluator::{LogLevel, SourceLocation};
+use partial_debug::partial_debug;
 use pcore::{Hash, Value};
 use pcp::Certname;
 use serde_json::{Map, Value as Json};
@@ -53,27 +54,19 @@ pub enum BlockProgramError {
     Thread(#[source] io::Error),
 }
 
-/// Leaves out the values of the variables, which may be secret.
-impl fmt::Debug for BlockProgram {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BlockProgram")
-            .field("text_bytes", &self.text_bytes)
-            .field("unread_variables", &self.unread_variables)
-            .finish_non_exhaustive()
-    }
-}
+// Leaves out the values of the variables, which may be secret.
+partial_debug!(BlockProgram {
+    text_bytes,
+    unread_variables
+});
 
-/// Leaves out the values of facts and variables, which may be secret.
-impl fmt::Debug for BlockCatalogRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BlockCatalogRequest")
-            .field("service", &self.service)
-            .field("certname", &self.certname)
-            .field("environment", &self.environment)
-            .field("program", &self.program)
-            .finish_non_exhaustive()
-    }
-}
+// Leaves out the values of facts and variables, which may be secret.
+partial_debug!(BlockCatalogRequest {
+    service,
+    certname,
+    environment,
+    program
+});
 
 impl BlockProgram {
     /// Reads a syntax tree in JSON, the variables of the plan, and those of the target, which are used where the

@@ -2,9 +2,9 @@
 //!
 //! Invariant: references inside of the values are followed only as far as the limits of size and depth allow.
 
-use std::fmt;
 use std::str::Chars;
 
+use partial_debug::partial_debug;
 use pcore::{Hash, RichDataError};
 use plan_language::plan_value_from_rich_json;
 use serde_json::{Map, Value as Json};
@@ -23,12 +23,8 @@ pub enum BlockVariables {
     List(Vec<Map<String, Json>>),
 }
 
-/// Leaves out the values, which may be secret.
-impl fmt::Debug for BlockVariables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BlockVariables").finish_non_exhaustive()
-    }
-}
+// Leaves out the values, which may be secret.
+partial_debug!(BlockVariables {});
 
 /// Reason that the variables of a block cannot be read.
 #[derive(Debug, thiserror::Error)]

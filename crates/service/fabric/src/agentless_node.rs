@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use partial_debug::partial_debug;
 use pcp::{Certname, PcpMessage, PcpUri, PcpUriError};
 
 use crate::hub::FabricSendError;
@@ -99,11 +100,7 @@ impl AgentlessSlot {
     }
 }
 
-impl std::fmt::Debug for AgentlessSlot {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AgentlessSlot").finish_non_exhaustive()
-    }
-}
+partial_debug!(AgentlessSlot {});
 
 // === impl AgentlessNodePort ===
 

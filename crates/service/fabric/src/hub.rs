@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use partial_debug::partial_debug;
 use pcp::{Certname, PcpMessage, PcpUri};
 use tokio::sync::broadcast;
 
@@ -383,10 +384,4 @@ impl Drop for BrokerPort {
     }
 }
 
-impl fmt::Debug for BrokerPort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BrokerPort")
-            .field("broker", &self.broker)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(BrokerPort { broker });

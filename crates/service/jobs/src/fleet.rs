@@ -14,6 +14,7 @@ use inventory::{
     Inventory, InventorySnapshot, NodeQuery, NodeRecord, PuppetReport, QueryError,
     QueryErrorOrigin, ReportMetric,
 };
+use partial_debug::partial_debug;
 use pcp::Certname;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -285,11 +286,7 @@ impl From<QueryError> for NodeResolveError {
     }
 }
 
-impl std::fmt::Debug for FleetResolver {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FleetResolver").finish_non_exhaustive()
-    }
-}
+partial_debug!(FleetResolver {});
 
 #[cfg(test)]
 mod tests {

@@ -5,11 +5,11 @@
 //! credit only for output that the reader has taken.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use partial_debug::partial_debug;
 use pcp::Certname;
 use pxp::ProcessStream;
 use store::{EventRow, JobNumber, Store, StoreError};
@@ -208,14 +208,7 @@ impl LiveSubscription {
     }
 }
 
-impl fmt::Debug for LiveSubscription {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LiveSubscription")
-            .field("job", &self.job)
-            .field("next_event", &self.next_event)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(LiveSubscription { job, next_event });
 
 // === impl LiveFeed ===
 

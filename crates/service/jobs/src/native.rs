@@ -11,6 +11,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use environments::{BlobError, BlobStore, EnvironmentName};
+use partial_debug::partial_debug;
 use pxp::action::{
     self, CollectParams, CommandParams, FileEntry, FileKind, FileParams, FilePath, FileSpec,
     FileUri, PlaceParams, ScriptParams, Sha256,
@@ -347,14 +348,8 @@ impl fmt::Debug for NativeAction {
     }
 }
 
-/// Leaves out the content.
-impl fmt::Debug for FileContent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileContent")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
+// Leaves out the content.
+partial_debug!(FileContent { name });
 
 #[cfg(test)]
 mod tests {

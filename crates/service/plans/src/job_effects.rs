@@ -14,6 +14,7 @@ use jobs::{
     DEPLOY, JobPlanStep, JobSpec, JobSubmitError, Jobs, PlanJobError, ReturnedSecret, RunJobError,
     SENSITIVE,
 };
+use partial_debug::partial_debug;
 use serde_json::{Value, json};
 use store::{JobNumber, JobRow, PlanJournalWrite, RunRow, Store, StoreError};
 
@@ -227,8 +228,4 @@ fn job_refusal(kind: &str, error: &impl fmt::Display) -> JobStartError {
     JobStartError::Refused(json!({"kind": kind, "msg": error.to_string(), "details": {}}))
 }
 
-impl fmt::Debug for JobPlanEffects {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobPlanEffects").finish_non_exhaustive()
-    }
-}
+partial_debug!(JobPlanEffects {});

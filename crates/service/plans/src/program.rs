@@ -10,6 +10,7 @@ use std::fmt;
 use std::time::Duration;
 
 use corosensei::Yielder;
+use partial_debug::partial_debug;
 use serde_json::{Value, json};
 
 use crate::defaults::{BRANCH_STACK_BYTES, IGNORED_STOPS};
@@ -262,10 +263,4 @@ impl fmt::Display for PlanFault {
 
 impl std::error::Error for PlanFault {}
 
-impl fmt::Debug for PlanBranch<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PlanBranch")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(PlanBranch<'_> { id });

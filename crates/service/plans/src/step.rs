@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jobs::JobSpec;
+use partial_debug::partial_debug;
 use serde_json::{Value, json};
 
 use crate::effects::LocalEffect;
@@ -198,16 +199,12 @@ impl fmt::Debug for StepWork {
     }
 }
 
-/// Omits the work, which may contain secrets.
-impl fmt::Debug for StepRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StepRequest")
-            .field("kind", &self.kind)
-            .field("site", &self.site)
-            .field("arguments", &self.arguments)
-            .finish_non_exhaustive()
-    }
-}
+// Omits the work, which may contain secrets.
+partial_debug!(StepRequest {
+    kind,
+    site,
+    arguments
+});
 
 #[cfg(test)]
 mod tests {

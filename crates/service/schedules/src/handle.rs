@@ -4,9 +4,9 @@
 //! starts.
 
 pub use super::error::ScheduleError;
-use std::fmt;
 use std::sync::Arc;
 
+use partial_debug::partial_debug;
 use pki::seal::SealKey;
 use store::{Clock, ListPage, NewSchedule, ScheduleFilter, ScheduleProgress, Store, SystemClock};
 use tokio::sync::Notify;
@@ -206,16 +206,6 @@ impl Drop for SchedulesHandleState {
     }
 }
 
-impl fmt::Debug for Schedules {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Schedules").finish_non_exhaustive()
-    }
-}
+partial_debug!(Schedules {});
 
-impl fmt::Debug for SchedulesConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SchedulesConfig")
-            .field("clock", &self.clock)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(SchedulesConfig { clock });

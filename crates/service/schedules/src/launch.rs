@@ -3,9 +3,8 @@
 //! Invariant: an implementation of [`JobLauncher`] writes the [`SlotKey`] in the transaction of the
 //! job, so that a launch that is repeated after a crash cannot create a second job.
 
-use std::fmt;
-
 use async_trait::async_trait;
+use partial_debug::partial_debug;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::{LaunchedJob, SlotKey};
@@ -144,15 +143,11 @@ impl SubmissionError {
     }
 }
 
-/// Omits the values of secrets and parameters.
-impl fmt::Debug for SlotJob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SlotJob")
-            .field("id", &self.id)
-            .field("kind", &self.kind)
-            .field("name", &self.name)
-            .field("owner", &self.owner)
-            .field("sensitive", &self.sensitive)
-            .finish_non_exhaustive()
-    }
-}
+// Omits the values of secrets and parameters.
+partial_debug!(SlotJob {
+    id,
+    kind,
+    name,
+    owner,
+    sensitive
+});

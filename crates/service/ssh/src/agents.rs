@@ -4,10 +4,10 @@
 //! away; and a newly learned node counts at once, before it is written.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use fabric::{Fabric, PresenceChange};
+use partial_debug::partial_debug;
 use pcp::Certname;
 use store::{Store, StoreError};
 use tokio::sync::Notify;
@@ -132,8 +132,4 @@ impl AgentNodes {
     }
 }
 
-impl fmt::Debug for AgentNodes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentNodes").finish_non_exhaustive()
-    }
-}
+partial_debug!(AgentNodes {});

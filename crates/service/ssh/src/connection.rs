@@ -4,9 +4,9 @@
 //! Invariants: secrets are [`SecretString`]s from here inward; an error names the invalid key and
 //! never contains its value.
 
-use std::fmt;
 use std::time::Duration;
 
+use partial_debug::partial_debug;
 use pcp::Certname;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
@@ -116,17 +116,13 @@ impl SshConnection {
     }
 }
 
-/// Leaves out the secrets.
-impl fmt::Debug for SshConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SshConnection")
-            .field("host", &self.host)
-            .field("port", &self.port)
-            .field("user", &self.user)
-            .field("run_as", &self.run_as)
-            .finish_non_exhaustive()
-    }
-}
+// Leaves out the secrets.
+partial_debug!(SshConnection {
+    host,
+    port,
+    user,
+    run_as
+});
 
 // === reading ===
 

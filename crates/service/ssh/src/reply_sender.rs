@@ -1,9 +1,9 @@
 //! Messages to the engine on behalf of a node: [`NodeReplySender`].
 
-use std::fmt;
 use std::sync::Arc;
 
 use fabric::AgentlessNodePort;
+use partial_debug::partial_debug;
 use pcp::{Certname, PcpUri};
 use pxp::{PxpMessageBody, TransactionId};
 
@@ -30,11 +30,7 @@ impl NodeReplySender {
     }
 }
 
-impl fmt::Debug for NodeReplySender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NodeReplySender")
-            .field("certname", &self.certname)
-            .field("transaction", &self.transaction)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(NodeReplySender {
+    certname,
+    transaction
+});

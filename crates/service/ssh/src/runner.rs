@@ -4,12 +4,12 @@
 //! and none is claimed (without a spool id the engine never sends a request again); a run is
 //! cancelled by its transaction id alone; and no run outlives [`SshRunner::shutdown`].
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use environments::BlobStore;
 use fabric::{AgentlessNode, AgentlessNodePort, CONNECTION_KEY, Fabric, FabricSendError};
+use partial_debug::partial_debug;
 use pcp::{Certname, MessageId, PcpMessage};
 use pxp::action::{self, ActionResult, StatusParams, StatusResult, TransactionStatus};
 use pxp::{AgentCapabilities, PxpMessageBody, PxpRequest, PxpResponse, RpcError, TransactionId};
@@ -143,11 +143,7 @@ impl SshRunner {
     }
 }
 
-impl fmt::Debug for SshRunner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SshRunner").finish_non_exhaustive()
-    }
-}
+partial_debug!(SshRunner {});
 
 /// Implementation of [`AgentlessNode`] for the fabric.
 struct SshRunnerPort(Arc<SshRunnerState>);

@@ -6,12 +6,12 @@
 //! only if that has [`REPLACES_AGENT`].
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use fabric::Fabric;
+use partial_debug::partial_debug;
 use pcp::Certname;
 use pki::seal::SealKey;
 use serde_json::{Map, Value};
@@ -283,11 +283,7 @@ impl SshConnections {
     }
 }
 
-impl fmt::Debug for SshConnections {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SshConnections").finish_non_exhaustive()
-    }
-}
+partial_debug!(SshConnections {});
 
 impl StoredConnection {
     fn to_view(&self, certnames: Vec<Certname>, sensitive: bool) -> ConnectionView {

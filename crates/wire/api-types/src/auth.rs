@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use partial_debug::partial_debug;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -152,11 +153,7 @@ impl fmt::Debug for LoginRequest {
     }
 }
 
-impl fmt::Debug for TokenReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TokenReply").finish_non_exhaustive()
-    }
-}
+partial_debug!(TokenReply {});
 
 impl fmt::Debug for RevokeTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

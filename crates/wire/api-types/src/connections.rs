@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use partial_debug::partial_debug;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -187,23 +188,12 @@ impl fmt::Debug for Guarded {
     }
 }
 
-impl fmt::Debug for CreateConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CreateConnection")
-            .field("certnames", &self.certnames)
-            .field("kind", &self.kind)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(CreateConnection { certnames, kind });
 
-impl fmt::Debug for ConnectionItem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConnectionItem")
-            .field("connection_id", &self.connection_id)
-            .field("certnames", &self.certnames)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(ConnectionItem {
+    connection_id,
+    certnames
+});
 
 impl fmt::Debug for ConnectionList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,8 +2,7 @@
 //!
 //! Invariant: the signing key is shown once, in the reply to the request that created it.
 
-use std::fmt;
-
+use partial_debug::partial_debug;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -121,19 +120,6 @@ pub struct WebhookTest {
     pub error: Option<String>,
 }
 
-impl fmt::Debug for NewWebhook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewWebhook")
-            .field("url", &self.url)
-            .field("events", &self.events)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(NewWebhook { url, events });
 
-impl fmt::Debug for WebhookWithSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebhookWithSecret")
-            .field("webhook", &self.webhook)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(WebhookWithSecret { webhook });

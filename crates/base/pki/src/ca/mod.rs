@@ -48,6 +48,7 @@ use crate::privileged::PrivilegedNames;
 use issuer::CaIssuer;
 use layout::{CaLayout, CertFile, PUBLIC_MODE};
 use leaf::UnsignedCertificate;
+use partial_debug::partial_debug;
 use waiting::WaitingRequests;
 
 /// A certificate authority on disk. Cloning is cheap; clones share the same state.
@@ -68,13 +69,7 @@ pub struct GeneratedCertificate {
     pub cert_pem: String,
 }
 
-impl std::fmt::Debug for GeneratedCertificate {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GeneratedCertificate")
-            .field("cert_pem", &self.cert_pem)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(GeneratedCertificate { cert_pem });
 
 /// The result of submitting a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,6 +26,9 @@ struct HoldRegistry {
     workers: HashMap<CodeUser, (EnvironmentName, HoldTicket)>,
 }
 
+/// The holds of plans and jobs at one moment.
+pub(super) type WorkerHolds = HashMap<CodeUser, HoldTicket>;
+
 /// A hold on an environment, or a queued request for one; released on drop.
 #[derive(Debug)]
 pub struct EnvironmentHold {
@@ -90,22 +93,27 @@ impl EnvironmentLocks {
         inner.set_owner(worker, environment.clone(), ticket);
     }
 
-    /// True if any plan or job holds an environment.
-    pub(super) fn has_workers(&self) -> bool {
-        !self.inner().workers.is_empty()
+    /// The plans and jobs that hold an environment, with their holds.
+    pub(super) fn worker_holds(&self) -> WorkerHolds {
+        let inner = self.inner();
+        let holds = inner.workers.iter();
+        holds
+            .map(|(worker, (_, ticket))| (*worker, *ticket))
+            .collect()
     }
 
-    /// Releases the holds of all workers that are not among these.
-    pub(super) fn release_except(&self, running: &HashSet<CodeUser>) {
+    /// Releases the holds of the workers that are not running. `holds` was read before `running`: a worker
+    /// that got its hold meanwhile may be missing in `running`.
+    pub(super) fn release_except(&self, holds: &WorkerHolds, running: &HashSet<CodeUser>) {
         let mut inner = self.inner();
-        let over: Vec<CodeUser> = inner
-            .workers
-            .keys()
-            .filter(|worker| !running.contains(worker))
-            .copied()
-            .collect();
-        for worker in over {
-            if let Some((environment, ticket)) = inner.workers.remove(&worker) {
+        for (worker, held) in holds {
+            if running.contains(worker) {
+                continue;
+            }
+            let now = inner.workers.get(worker);
+            if now.is_some_and(|(_, ticket)| ticket == held)
+                && let Some((environment, ticket)) = inner.workers.remove(worker)
+            {
                 inner.leave(&environment, ticket);
             }
         }
@@ -144,5 +152,34 @@ impl HoldRegistry {
 impl Drop for EnvironmentHold {
     fn drop(&mut self) {
         self.locks.inner().leave(&self.environment, self.ticket);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn assign(locks: &EnvironmentLocks, worker: CodeUser) {
+        let production = "production".parse().unwrap();
+        let nobody = HoldRequester::Worker(None);
+        let hold = locks.acquire(&production, nobody, Duration::from_secs(30));
+        locks.assign(worker, hold.await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_gets_its_hold_while_the_running_ones_are_read_keeps_it() {
+        let locks = EnvironmentLocks::default();
+        let (ended, resumed, new) = (CodeUser::Job(1), CodeUser::Plan(1), CodeUser::Job(2));
+        assign(&locks, ended).await;
+        assign(&locks, resumed).await;
+        let holds = locks.worker_holds();
+        let running = HashSet::new();
+        assign(&locks, resumed).await;
+        assign(&locks, new).await;
+        locks.release_except(&holds, &running);
+        let kept: HashSet<CodeUser> = locks.worker_holds().into_keys().collect();
+        assert_eq!(kept, HashSet::from([resumed, new]));
+        locks.release_except(&locks.worker_holds(), &HashSet::from([new]));
+        assert_eq!(locks.worker_holds().len(), 1);
     }
 }

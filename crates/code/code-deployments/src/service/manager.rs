@@ -26,8 +26,8 @@ use code_store::gc::CollectedGarbage;
 use code_store::write_probe::WriteObstacle;
 use environments::EnvironmentName;
 use file_sync::{AnnouncedSwitch, FileSync};
+use partial_debug::partial_debug;
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::{Store, StoreError, now_ms};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -280,11 +280,7 @@ impl CodeManager {
     }
 }
 
-impl fmt::Debug for CodeManager {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CodeManager").finish_non_exhaustive()
-    }
-}
+partial_debug!(CodeManager {});
 
 /// Releases the holds of workers that are over, whenever one ends.
 async fn release_periodically(locks: EnvironmentLocks, in_use: Arc<dyn VersionsInUse>) {

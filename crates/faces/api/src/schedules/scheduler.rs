@@ -3,10 +3,10 @@
 //! Invariant: the scheduler is started before the router and waits for it; nothing is launched
 //! before the engines that a launch needs are available.
 
-use std::fmt;
 use std::sync::Arc;
 
 use audit::Audit;
+use partial_debug::partial_debug;
 use pki::seal::SealKey;
 use schedules::{Schedules, SchedulesConfig};
 use store::{Clock, Store};
@@ -51,8 +51,4 @@ impl JobScheduler {
     }
 }
 
-impl fmt::Debug for JobScheduler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobScheduler").finish_non_exhaustive()
-    }
-}
+partial_debug!(JobScheduler {});

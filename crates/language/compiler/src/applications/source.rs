@@ -3,9 +3,9 @@
 //! Invariant: the values keep their types, so a sensitive value stays sensitive from producer to
 //! consumer.
 
-use std::fmt;
 use std::sync::Arc;
 
+use partial_debug::partial_debug;
 use pcore::Hash;
 
 use crate::interrupt::CompileInterrupt;
@@ -49,25 +49,11 @@ pub struct ProducedCapability {
     pub attributes: Hash,
 }
 
-/// Leaves out the values, which may be secret.
-impl fmt::Debug for StoredCapability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoredCapability")
-            .field("certname", &self.certname)
-            .field("code_id", &self.code_id)
-            .finish_non_exhaustive()
-    }
-}
+// Leaves out the values, which may be secret.
+partial_debug!(StoredCapability { certname, code_id });
 
-/// Leaves out the values, which may be secret.
-impl fmt::Debug for ProducedCapability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProducedCapability")
-            .field("type_name", &self.type_name)
-            .field("title", &self.title)
-            .finish_non_exhaustive()
-    }
-}
+// Leaves out the values, which may be secret.
+partial_debug!(ProducedCapability { type_name, title });
 
 /// Error of a search; it names the store and the cause.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -34,6 +34,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use partial_debug::partial_debug;
 use pcore::{FastHashMap, FastHashSet, Hash, Type, Value};
 
 pub(crate) use self::access::element;
@@ -110,20 +111,9 @@ pub(crate) struct CachedSignature {
 /// The unit, so that its address is not reused, and the types.
 type CachedParameterTypes = (Arc<LoweredUnit>, Rc<[Type]>);
 
-impl std::fmt::Debug for Evaluator<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Evaluator")
-            .field("budget", &self.budget)
-            .field("calls", &self.calls)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(Evaluator<'_> { budget, calls });
 
-impl std::fmt::Debug for SharedState {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SharedState").finish_non_exhaustive()
-    }
-}
+partial_debug!(SharedState {});
 
 impl Evaluator<'_> {
     /// Evaluates an expression.

@@ -21,7 +21,6 @@ mod query_check;
 mod queue;
 mod slots;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +29,7 @@ use classifier::{ClassifiedNode, Classifier, NodeFacts};
 use compiler::{ExportedResources, PuppetdbQueries};
 use environments::{CodeReader, CodeVersion, EnvironmentName};
 use evaluator::SharedUnits;
+use partial_debug::partial_debug;
 use pcore::Hash;
 use pcp::Certname;
 use ruby_workers::{HiddenPaths, RubyWorkers};
@@ -98,15 +98,11 @@ pub struct CatalogSettings {
     pub puppetdb_queries: Option<Arc<dyn PuppetdbQueries>>,
 }
 
-impl fmt::Debug for CatalogSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CatalogSettings")
-            .field("codedir", &self.codedir)
-            .field("concurrent_compiles", &self.concurrent_compiles)
-            .field("choices", &self.choices)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(CatalogSettings {
+    codedir,
+    concurrent_compiles,
+    choices
+});
 
 impl Default for CatalogSettings {
     fn default() -> Self {

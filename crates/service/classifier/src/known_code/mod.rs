@@ -11,10 +11,10 @@ mod refresh;
 mod source;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
+use partial_debug::partial_debug;
 use store::now_ms;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -188,11 +188,7 @@ fn unsynced(kept: Option<KnownEnvironment>) -> KnownEnvironment {
     }
 }
 
-impl fmt::Debug for CodeCatalog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CodeCatalog").finish_non_exhaustive()
-    }
-}
+partial_debug!(CodeCatalog {});
 
 #[cfg(test)]
 mod tests {

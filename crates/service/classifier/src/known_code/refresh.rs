@@ -1,8 +1,8 @@
 //! Reads the classes at the start and at a fixed interval: [`ClassRefresh`].
 
-use std::fmt;
 use std::time::Duration;
 
+use partial_debug::partial_debug;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -52,8 +52,4 @@ async fn run(classifier: Classifier, interval: Duration) {
     }
 }
 
-impl fmt::Debug for ClassRefresh {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClassRefresh").finish_non_exhaustive()
-    }
-}
+partial_debug!(ClassRefresh {});

@@ -10,11 +10,11 @@ mod facts_response;
 mod schedule;
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use partial_debug::partial_debug;
 use pcp::Certname;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -133,11 +133,7 @@ impl Drop for FactCollector {
     }
 }
 
-impl fmt::Debug for FactCollector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FactCollector").finish_non_exhaustive()
-    }
-}
+partial_debug!(FactCollector {});
 
 struct CollectorActor {
     config: CollectorConfig,

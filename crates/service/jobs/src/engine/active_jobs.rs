@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use environments::{EnvironmentName, JobCatalogRun, JobCatalogs};
+use partial_debug::partial_debug;
 use pcp::{Certname, MessageId};
 use pxp::TransactionId;
 use pxp::task::SensitiveScan;
@@ -454,11 +455,5 @@ impl DispatchedRun {
     }
 }
 
-impl std::fmt::Debug for ActiveJob {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The params are left out: they may hold secrets.
-        f.debug_struct("ActiveJob")
-            .field("number", &self.number)
-            .finish_non_exhaustive()
-    }
-}
+// The params are left out: they may hold secrets.
+partial_debug!(ActiveJob { number });

@@ -7,9 +7,9 @@
 
 mod request;
 
-use std::fmt;
 use std::sync::Arc;
 
+use partial_debug::partial_debug;
 use serde_json::{Value, json};
 use store::{Clock, NewPlanEvent, PlanJobRow, PlanOutcome, Store, StoreError};
 
@@ -164,8 +164,4 @@ impl PlanJobs {
     }
 }
 
-impl fmt::Debug for PlanJobs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PlanJobs").finish_non_exhaustive()
-    }
-}
+partial_debug!(PlanJobs {});

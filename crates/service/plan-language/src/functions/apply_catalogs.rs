@@ -4,12 +4,12 @@
 //! variables and facts of the target as they were when the step began.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use compiler::{ApplyProgram, CompileRequest, trusted_data};
 use jobs::{NodeParamTexts, NodeParamsSource, OpenNodeParams};
+use partial_debug::partial_debug;
 use pcore::Hash;
 use pcp::Certname;
 use serde_json::{Map, Value as Json, json};
@@ -158,14 +158,8 @@ fn apply_error(msg: &str) -> Json {
     json!({"kind": "bolt/apply-error", "msg": msg, "details": {}})
 }
 
-/// Leaves out the values of variables and facts.
-impl fmt::Debug for ApplyCatalogs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApplyCatalogs")
-            .field("environment", &self.environment)
-            .finish_non_exhaustive()
-    }
-}
+// Leaves out the values of variables and facts.
+partial_debug!(ApplyCatalogs { environment });
 
 #[cfg(test)]
 mod tests {

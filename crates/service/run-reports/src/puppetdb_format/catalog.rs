@@ -1,7 +1,6 @@
 //! Catalogs in PuppetDB's format, version 9: [`catalog_payload`].
 
-use std::fmt;
-
+use partial_debug::partial_debug;
 use pcp::Certname;
 use serde_json::{Map, Value, json};
 
@@ -35,15 +34,8 @@ pub struct ForwardedCapability {
     pub attributes: Map<String, Value>,
 }
 
-/// Leaves out the values, which may be secret.
-impl fmt::Debug for ForwardedCapability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ForwardedCapability")
-            .field("type_name", &self.type_name)
-            .field("title", &self.title)
-            .finish_non_exhaustive()
-    }
-}
+// Leaves out the values, which may be secret.
+partial_debug!(ForwardedCapability { type_name, title });
 
 /// Parameters whose lists have no order.
 const UNORDERED: [&str; 8] = [

@@ -1,7 +1,6 @@
 //! LDAP directories: [`LdapSettings`] with Puppet Enterprise's keys, and tests of directories.
 
-use std::fmt;
-
+use partial_debug::partial_debug;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -194,12 +193,8 @@ impl LdapSettings {
     }
 }
 
-impl fmt::Debug for LdapSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LdapSettings")
-            .field("id", &self.id)
-            .field("hostname", &self.hostname)
-            .field("base_dn", &self.base_dn)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(LdapSettings {
+    id,
+    hostname,
+    base_dn
+});

@@ -1,8 +1,7 @@
 //! Login through an identity provider (OIDC), for programs that listen on their own loopback
 //! address.
 
-use std::fmt;
-
+use partial_debug::partial_debug;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -50,16 +49,6 @@ pub struct OidcFinish {
     pub client: Option<String>,
 }
 
-impl fmt::Debug for OidcStarted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OidcStarted").finish_non_exhaustive()
-    }
-}
+partial_debug!(OidcStarted {});
 
-impl fmt::Debug for OidcFinish {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OidcFinish")
-            .field("label", &self.label)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(OidcFinish { label });

@@ -2,8 +2,7 @@
 //!
 //! Invariant: `Debug` never shows a password.
 
-use std::fmt;
-
+use partial_debug::partial_debug;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -73,14 +72,9 @@ pub struct PasswordFailure {
     pub friendly_error: String,
 }
 
-macro_rules! debug_without_secrets {
-    ($($name:ident),*) => {$(
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name)).finish_non_exhaustive()
-            }
-        }
-    )*};
-}
-
-debug_without_secrets!(OwnPassword, ResetToken, PasswordReset, ValidatePassword);
+partial_debug!(
+    OwnPassword {},
+    ResetToken {},
+    PasswordReset {},
+    ValidatePassword {}
+);

@@ -1,7 +1,6 @@
 //! Tokens: issuing another one for oneself, inspecting one, and listing them.
 
-use std::fmt;
-
+use partial_debug::partial_debug;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -167,8 +166,4 @@ impl TokensQuery {
     }
 }
 
-impl fmt::Debug for AuthenticateToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AuthenticateToken").finish_non_exhaustive()
-    }
-}
+partial_debug!(AuthenticateToken {});

@@ -1,7 +1,6 @@
 //! Users: creating, changing and listing them.
 
-use std::fmt;
-
+use partial_debug::partial_debug;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -200,11 +199,4 @@ impl UsersQuery {
     }
 }
 
-impl fmt::Debug for NewUser {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewUser")
-            .field("login", &self.login)
-            .field("role_ids", &self.role_ids)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug!(NewUser { login, role_ids });

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use partial_debug::partial_debug;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -132,15 +133,8 @@ pub struct PlaceParams {
     pub run_as: Option<String>,
 }
 
-/// Omits the content, which may be secret.
-impl std::fmt::Debug for PlaceParams {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PlaceParams")
-            .field("path", &self.path)
-            .field("run_as", &self.run_as)
-            .finish_non_exhaustive()
-    }
-}
+// Omits the content, which may be secret.
+partial_debug!(PlaceParams { path, run_as });
 
 /// A file or a directory of a node, returned on standard output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

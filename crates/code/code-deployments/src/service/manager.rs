@@ -291,12 +291,14 @@ async fn release_periodically(locks: EnvironmentLocks, in_use: Arc<dyn VersionsI
 }
 
 async fn release(locks: &EnvironmentLocks, in_use: &dyn VersionsInUse) {
-    if !locks.has_workers() {
+    let holds = locks.worker_holds();
+    if holds.is_empty() {
         return;
     }
     match in_use.code_users().await {
         Ok(holding) => {
-            locks.release_except(&holding.into_iter().map(|(worker, _)| worker).collect())
+            let running = holding.into_iter().map(|(worker, _)| worker).collect();
+            locks.release_except(&holds, &running);
         }
         // The holds are checked again when the next worker ends.
         Err(error) => tracing::warn!(%error, "cannot see which plans and jobs are over"),

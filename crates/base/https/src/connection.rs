@@ -98,9 +98,9 @@ impl HttpsConnection {
         let (tls, cut) = (self.tls.clone(), self.cut.clone());
         let admission = Arc::clone(&self.admission);
         let hold = ConnectionHandle::new(tls, peer.clone(), cut, self.tasks.token(), admission);
-        if hold.is_revoked() {
+        let Some(revocation) = hold.watch_revocation() else {
             return;
-        }
+        };
         if peer.0.is_some() {
             hold.mark_authenticated();
         }
@@ -111,7 +111,7 @@ impl HttpsConnection {
             .serve_connection(TokioIo::new(stream), self.service(peer, hold.clone()))
             .with_upgrades();
         let mut connection = pin!(connection);
-        let mut revoked = pin!(hold.wait_revoked());
+        let mut revoked = pin!(revocation);
         let mut stopping = false;
         loop {
             tokio::select! {

@@ -64,22 +64,34 @@ impl ConnectionHandle {
 
     /// Returns when the connection has to end; immediately if it already has to.
     pub async fn wait_end(&self) -> ConnectionEndReason {
+        let Some(revocation) = self.watch_revocation() else {
+            return ConnectionEndReason::Revoked;
+        };
         tokio::select! {
             () = self.cut.cancelled() => ConnectionEndReason::Stopped,
-            () = self.wait_revoked() => ConnectionEndReason::Revoked,
+            () = revocation => ConnectionEndReason::Revoked,
         }
     }
 
-    pub(crate) async fn wait_revoked(&self) {
+    /// Waits until the client's certificate is revoked; `None` if it already is.
+    pub(crate) fn watch_revocation(&self) -> Option<impl Future<Output = ()> + Send> {
         // Subscribed before the check, so that no reload is missed.
         let mut reloads = self.tls.subscribe_reloads();
-        while !self.is_revoked() {
-            let changed = reloads.changed().await;
-            changed.expect("the sender lives in `self.tls`");
+        if self.is_revoked() {
+            return None;
         }
+        Some(async move {
+            loop {
+                let changed = reloads.changed().await;
+                changed.expect("the sender lives in `self.tls`");
+                if self.is_revoked() {
+                    return;
+                }
+            }
+        })
     }
 
-    pub(crate) fn is_revoked(&self) -> bool {
+    fn is_revoked(&self) -> bool {
         let revocations = self.tls.revocations();
         let peer = self.peer.0.as_ref();
         peer.is_some_and(|peer| revocations.is_revoked(&peer.der))

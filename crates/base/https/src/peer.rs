@@ -1,7 +1,7 @@
 //! Verified client certificate of a connection: [`PeerCertificate`], an extension of every request.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use pki::identity::IdentityError;
 use rustls::pki_types::CertificateDer;
@@ -17,30 +17,22 @@ pub struct VerifiedPeer {
     pub der: CertificateDer<'static>,
     /// Common name of the certificate.
     pub certname: String,
-    /// Puppet's extensions of the certificate, once they were needed.
-    extensions: OnceLock<BTreeMap<String, String>>,
+    /// Puppet's extensions of the certificate, by short name, or by id where there is none.
+    pub extensions: BTreeMap<String, String>,
 }
 
 impl VerifiedPeer {
-    /// The holder of a certificate with this common name.
-    pub fn new(der: CertificateDer<'static>, certname: String) -> Self {
-        Self {
-            der,
-            certname,
-            extensions: OnceLock::new(),
-        }
-    }
-
-    /// Puppet's extensions of the certificate, which are read once for all requests of a connection.
+    /// The holder of a verified certificate.
     ///
     /// # Errors
-    /// The bytes are not a certificate.
-    pub fn extensions(&self) -> Result<&BTreeMap<String, String>, IdentityError> {
-        if let Some(known) = self.extensions.get() {
-            return Ok(known);
-        }
-        let read = pki::puppet_extensions(&self.der)?;
-        Ok(self.extensions.get_or_init(|| read))
+    /// The certificate has not exactly one common name.
+    pub fn from_certificate(der: CertificateDer<'static>) -> Result<Self, IdentityError> {
+        let identity = pki::identity_of(&der)?;
+        Ok(Self {
+            der,
+            certname: identity.certname,
+            extensions: identity.extensions,
+        })
     }
 }
 
@@ -56,11 +48,9 @@ impl PeerCertificate {
         let leaf = connection
             .peer_certificates()
             .and_then(|chain| chain.first());
-        let peer = leaf.and_then(|der| match pki::certname_of(der) {
-            Ok(certname) => Some(Arc::new(VerifiedPeer::new(
-                der.clone().into_owned(),
-                certname,
-            ))),
+        let peer = leaf.map(|der| VerifiedPeer::from_certificate(der.clone().into_owned()));
+        let peer = peer.and_then(|peer| match peer {
+            Ok(peer) => Some(Arc::new(peer)),
             Err(error) => {
                 tracing::warn!(%error, "the certificate of a client is valid but has no usable certname; the client counts as unknown");
                 None

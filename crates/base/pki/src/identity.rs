@@ -1,15 +1,18 @@
-//! The certname that a certificate identifies.
+//! The certname that a certificate identifies, and Puppet's extensions of it: [`CertificateIdentity`].
 //!
 //! Invariant: the certname is the common name of the verified **leaf**, at any position in the
 //! subject, and nothing else (never a subject alternative name, never another certificate of the
 //! chain). A subject with two common names is refused, because two parsers could disagree about it.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use x509_parser::der_parser::asn1_rs::Utf8String;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::x509::X509Name;
+
+use crate::puppet_extensions::puppet_extensions;
 
 /// The extension by which puppetserver grants use of its CA API (`pp_cli_auth`); only the text
 /// `true` grants it.
@@ -26,6 +29,24 @@ pub enum IdentityError {
     SeveralCommonNames,
     #[error("the common name of the certificate is not text")]
     NotText,
+}
+
+/// What a leaf certificate says about its holder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateIdentity {
+    /// The common name of the subject, which is the only one.
+    pub certname: String,
+    /// Puppet's extensions, by short name, or by id where there is none.
+    pub extensions: BTreeMap<String, String>,
+}
+
+/// The identity of a leaf certificate in DER, which is parsed once for both parts.
+pub fn identity_of(leaf: &[u8]) -> Result<CertificateIdentity, IdentityError> {
+    let certificate = parse(leaf)?;
+    Ok(CertificateIdentity {
+        certname: common_name(certificate.subject())?.to_owned(),
+        extensions: puppet_extensions(&certificate),
+    })
 }
 
 /// The certname of a leaf certificate in DER.

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::prelude::X509Certificate;
 
-use crate::identity::{IdentityError, value_text};
+use crate::identity::value_text;
 
 /// Arc of all of Puppet's extensions.
 const PUPPET: &str = "1.3.6.1.4.1.34380.1.";
@@ -80,14 +80,8 @@ fn extension_name(id: &str) -> &str {
     }
 }
 
-/// Puppet's extensions of a leaf certificate in DER, by short name, or by id where there is none.
-///
-/// # Errors
-/// The bytes are not a certificate.
-pub fn puppet_extensions(leaf: &[u8]) -> Result<BTreeMap<String, String>, IdentityError> {
-    let Ok(([], certificate)) = X509Certificate::from_der(leaf) else {
-        return Err(IdentityError::NotACertificate);
-    };
+/// Puppet's extensions of a certificate, by short name, or by id where there is none.
+pub(crate) fn puppet_extensions(certificate: &X509Certificate<'_>) -> BTreeMap<String, String> {
     let extensions = certificate.iter_extensions().filter_map(|extension| {
         let id = extension.oid.to_id_string();
         let is_of_puppet = id.starts_with(PUPPET);
@@ -96,7 +90,7 @@ pub fn puppet_extensions(leaf: &[u8]) -> Result<BTreeMap<String, String>, Identi
             (name, value_text(extension.value))
         })
     });
-    Ok(extensions.collect())
+    extensions.collect()
 }
 
 #[cfg(test)]

@@ -129,8 +129,7 @@ async fn ask_with(world: &World, method: &str, path: &str, cert: &str, body: Val
     let request = request.header(header::HOST, "tutti.example.com:8143");
     let mut request = request.body(Body::from(body.to_string())).unwrap();
     let der = CertificateDer::from_pem_slice(cert.as_bytes()).unwrap();
-    let certname = pki::certname_of(&der).unwrap();
-    let peer = Arc::new(VerifiedPeer::new(der, certname));
+    let peer = Arc::new(VerifiedPeer::from_certificate(der).unwrap());
     request.extensions_mut().insert(PeerCertificate(Some(peer)));
     world.send(request).await
 }

@@ -1,5 +1,6 @@
 //! `/file-sync/v1`: other tools publish, other servers follow.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -23,8 +24,13 @@ async fn send_as(
     body: impl Into<Body>,
 ) -> Reply {
     let mut request = request.body(body.into()).expect("a request");
-    let peer = certname
-        .map(|certname| Arc::new(VerifiedPeer::new(Vec::new().into(), certname.to_owned())));
+    let peer = certname.map(|certname| {
+        Arc::new(VerifiedPeer {
+            der: Vec::new().into(),
+            certname: certname.to_owned(),
+            extensions: BTreeMap::new(),
+        })
+    });
     request.extensions_mut().insert(PeerCertificate(peer));
     world.send(request).await
 }

@@ -50,5 +50,6 @@ fn peer(site: &Site, certname: &str) -> PeerCertificate {
     let files = files(site.dir.path(), &site.ca, certname, false);
     let der = pem::parse(fs::read(files.cert).unwrap()).unwrap();
     let der = CertificateDer::from(der.into_contents());
-    PeerCertificate(Some(Arc::new(VerifiedPeer::new(der, certname.to_owned()))))
+    let peer = VerifiedPeer::from_certificate(der).unwrap();
+    PeerCertificate(Some(Arc::new(peer)))
 }

@@ -1,9 +1,9 @@
 //! Nodes of a scope on which the caller may run a task.
 //!
 //! Invariants: as in Puppet Enterprise, nodes that are not permitted are left out and named in the
-//! response, and if none is left the command is refused; and a permission that names no environment
-//! covers only nodes in the environment whose code is run, so that push access to another branch
-//! runs nothing on them.
+//! response (to callers who may know them), and if none is left the command is refused; and a
+//! permission that names no environment covers only nodes in the environment whose code is run, so
+//! that push access to another branch runs nothing on them.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use api_types::{ApiError, kinds};
 use jobs::{NodeResolveError, NodeScope, ScopeError, TaskWork};
 use pcp::Certname;
 use pxp::task::TaskName;
-use rbac::{CodeReach, TaskRight, TaskScope};
+use rbac::{CodeReach, RequestedPermission, TaskRight, TaskScope};
 use serde_json::json;
 
 use crate::SharedApiContext;
@@ -87,10 +87,21 @@ pub(crate) async fn permitted_nodes(
         }
         dropped.extend(outside);
     }
+    if !may_know_nodes(api, caller, scope) {
+        dropped.clear();
+    }
     Ok(PermittedNodes {
         nodes: Some(nodes),
         dropped: dropped.iter().map(ToString::to_string).collect(),
     })
+}
+
+/// True if the caller named the nodes of the scope, or may see them. Other scopes than a whole environment
+/// need a permission that shows their nodes.
+fn may_know_nodes(api: &SharedApiContext, caller: &ApiCaller, scope: &NodeScope) -> bool {
+    let permission = RequestedPermission::any("nodes", "view_data");
+    !matches!(scope, NodeScope::WholeEnvironment)
+        || api.access.authorize(&caller.0, permission).is_ok()
 }
 
 /// The nodes of a part of a task target; one that is empty or deleted permits nothing.

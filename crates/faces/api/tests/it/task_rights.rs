@@ -38,7 +38,10 @@ impl NodeResolver for Oracle {
         &self,
         environment: &str,
     ) -> Result<Vec<String>, NodeResolveError> {
-        EmptyResolver.nodes_of_environment(environment).await
+        match environment {
+            "production" => Ok(["a", "d"].map(str::to_owned).to_vec()),
+            _ => Ok(Vec::new()),
+        }
     }
 
     async fn classified_environments(
@@ -131,6 +134,23 @@ async fn a_task_runs_on_the_permitted_nodes_and_the_others_are_named() {
         let refused = run(&world, task, scope).await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN, "{task}");
         assert_eq!(refused.kind(), "puppetlabs.orchestrator/not-permitted");
+    }
+}
+
+#[tokio::test]
+async fn nodes_of_a_whole_environment_are_named_only_to_those_who_may_see_them() {
+    let whole = json!({"whole_environment": true});
+    for may_view in [false, true] {
+        let world = as_somebody(|target| {
+            let mut rights = vec![right("tasks", "run_with_constraints", target)];
+            rights.extend(may_view.then(|| right("nodes", "view_data", "*")));
+            json!(rights)
+        })
+        .await;
+        let reply = run(&world, "test", whole.clone()).await;
+        assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text());
+        let named = may_view.then(|| json!(["d"]));
+        assert_eq!(reply.json().get("not_permitted"), named.as_ref());
     }
 }
 

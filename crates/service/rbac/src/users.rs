@@ -205,10 +205,11 @@ impl Rbac {
         let id = id.to_owned();
         let write = move |store: Store| async move {
             store.delete_password_resets(&gaining).await?;
-            store.update_user(&id, change).await?;
+            // The tokens come first: a repeated request would not find the revocation to be new.
             if is_revoked == Some(true) {
                 store.revoke_tokens_of(&id, None, now_ms()).await?;
             }
+            store.update_user(&id, change).await?;
             store.set_roles_of_user(&id, &roles).await
         };
         Ok(self

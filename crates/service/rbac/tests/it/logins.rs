@@ -373,3 +373,32 @@ async fn a_user_is_revoked_and_reinstated_by_writing_him_too() {
     assert!(!view.is_locked && !view.row.is_revoked);
     world.login("fred", PASSWORD).await.unwrap();
 }
+
+/// The database fails after the first of two writes, as a crash between them does.
+#[tokio::test]
+async fn a_revocation_that_broke_off_is_completed_when_it_is_asked_again() {
+    let world = World::new().await;
+    let admin = world.access.api_user();
+    let fred = world.user("fred", &[]).await;
+    let token = world.login("fred", PASSWORD).await.unwrap();
+    let file = world.database.url().strip_prefix("sqlite:").unwrap();
+    let database = rusqlite::Connection::open(file).unwrap();
+    database.busy_timeout(Duration::from_secs(30)).unwrap();
+    let write = async |is_revoked: bool| {
+        let mut update = shown(&world, &fred).await;
+        update.is_revoked = Some(is_revoked);
+        world.access.update_user(&admin, &fred, update).await
+    };
+    for table in ["tokens", "users"] {
+        let trigger = format!(
+            "CREATE TRIGGER refuse BEFORE UPDATE ON {table} BEGIN SELECT RAISE(ABORT, 'no'); END"
+        );
+        database.execute_batch(&trigger).unwrap();
+        write(true).await.unwrap_err();
+        database.execute_batch("DROP TRIGGER refuse").unwrap();
+    }
+    write(true).await.unwrap();
+    write(false).await.unwrap();
+    let used = world.access.authenticate(&token).await;
+    assert!(used.is_err(), "the token stays revoked: {used:?}");
+}

@@ -65,19 +65,20 @@ const UPDATE: &str = "UPDATE schedules SET name = $3, environment = $4, descript
      userdata = $6, input = $7, sensitive = $8, sealed = $9, timetable = $10, cursor_ms = $11, \
      next_slot_ms = $12, next_ms = $13, queued_ms = $14, revision = revision + 1 \
      WHERE id = $1 AND revision = $2 AND enabled = 1";
-/// A disabled schedule does not need its secrets any more.
-const DISABLE: &str = "UPDATE schedules SET enabled = 0, sealed = NULL, next_slot_ms = NULL, \
-     next_ms = NULL, queued_ms = NULL, revision = revision + 1 WHERE id = $1 AND enabled = 1";
+/// A disabled schedule does not need its secrets and other values any more, which may be large.
+const DISABLE: &str = "UPDATE schedules SET enabled = 0, sealed = NULL, input = '{}', \
+     userdata = '{}', next_slot_ms = NULL, next_ms = NULL, queued_ms = NULL, revision = revision + 1 WHERE id = $1 AND enabled = 1";
 const ONE: &str = schedules!("WHERE s.id = $1");
 const COUNT: &str = "SELECT COUNT(*) FROM schedules \
      WHERE enabled = 1 AND (CAST($1 AS TEXT) IS NULL OR kind = $1)";
-const DUE: &str = schedules!(
-    "WHERE s.enabled = 1 AND (s.next_ms <= $1 OR s.queued_ms IS NOT NULL) \
-     ORDER BY s.next_ms, s.id LIMIT $2"
-);
+const COUNT_OF_OWNER: &str = "SELECT COUNT(*) FROM schedules WHERE enabled = 1 AND owner_id = $1";
+const DUE: &str =
+    schedules!("WHERE s.enabled = 1 AND s.next_ms <= $1 ORDER BY s.next_ms, s.id LIMIT $2");
 const NEXT: &str = "SELECT next_ms FROM schedules WHERE enabled = 1 AND next_ms IS NOT NULL \
      ORDER BY next_ms LIMIT 1";
-const QUEUED: &str = "SELECT COUNT(*) FROM schedules WHERE enabled = 1 AND queued_ms IS NOT NULL";
+const QUEUED: &str = schedules!(
+    "WHERE s.enabled = 1 AND s.queued_ms IS NOT NULL AND s.id > $1 ORDER BY s.id LIMIT $2"
+);
 
 const PAGES: [(ScheduleOrder, &str, &str); 5] = [
     (
@@ -108,8 +109,26 @@ const PAGES: [(ScheduleOrder, &str, &str); 5] = [
 ];
 
 pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT, BY_REQUEST, EDIT, UPDATE, DISABLE, ONE, COUNT, DUE, NEXT, QUEUED, PAGES[0].1,
-    PAGES[0].2, PAGES[1].1, PAGES[1].2, PAGES[2].1, PAGES[2].2, PAGES[3].1, PAGES[3].2, PAGES[4].1,
+    INSERT,
+    BY_REQUEST,
+    EDIT,
+    UPDATE,
+    DISABLE,
+    ONE,
+    COUNT,
+    COUNT_OF_OWNER,
+    DUE,
+    NEXT,
+    QUEUED,
+    PAGES[0].1,
+    PAGES[0].2,
+    PAGES[1].1,
+    PAGES[1].2,
+    PAGES[2].1,
+    PAGES[2].2,
+    PAGES[3].1,
+    PAGES[3].2,
+    PAGES[4].1,
     PAGES[4].2,
 ];
 
@@ -159,7 +178,12 @@ impl Store {
         Ok((rows, total))
     }
 
-    /// At most `limit` schedules whose next slot starts by `now_ms`, or which have a queued slot.
+    /// Number of enabled schedules of a user.
+    pub async fn schedules_of_owner(&self, owner_id: &str) -> Result<u64, StoreError> {
+        self.count(COUNT_OF_OWNER, values![owner_id]).await
+    }
+
+    /// At most `limit` schedules whose next slot starts by `now_ms`, the earliest first.
     pub async fn due_schedules(
         &self,
         now_ms: i64,
@@ -174,8 +198,12 @@ impl Store {
         self.query_one(NEXT, Vec::new()).await
     }
 
-    /// Number of slots that wait for the previous run of their schedule.
-    pub async fn queued_schedules(&self) -> Result<u64, StoreError> {
-        self.count(QUEUED, Vec::new()).await
+    /// At most `limit` schedules with a slot that waits for the previous run, by number, after `after`.
+    pub async fn queued_schedules(
+        &self,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<ScheduleRow>, StoreError> {
+        self.query(QUEUED, values![after, limit]).await
     }
 }

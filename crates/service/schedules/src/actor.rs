@@ -76,23 +76,41 @@ impl ScheduleActor {
         }
         let now_ms = self.parts.clock.now_ms();
         let rows = self.parts.store.due_schedules(now_ms, DUE_ROWS).await?;
-        let mut moved = false;
-        for row in rows {
-            if self.launches.len() >= LAUNCHES {
-                return Ok(LOOK);
-            }
-            moved |= self.advance_schedule(row, now_ms).await?;
+        let mut moved = self.advance_schedules(rows, now_ms).await?;
+        let (mut longest, mut last) = (LOOK, 0);
+        // Read on their own: however many slots wait, those of other schedules are due before them.
+        loop {
+            let rows = self.parts.store.queued_schedules(last, DUE_ROWS).await?;
+            let Some(row) = rows.last() else { break };
+            (longest, last) = (QUEUE_LOOK, row.id);
+            moved |= self.advance_schedules(rows, now_ms).await?;
+        }
+        if self.launches.len() >= LAUNCHES {
+            return Ok(LOOK);
         }
         if moved {
             return Ok(Duration::ZERO);
         }
-        let longest = match self.parts.store.queued_schedules().await? {
-            0 => LOOK,
-            _ => QUEUE_LOOK,
-        };
         let next_ms = self.parts.store.next_schedule_ms().await?;
         let wait_ms = next_ms.map_or(i64::MAX, |next| next.saturating_sub(now_ms).max(1));
         Ok(longest.min(Duration::from_millis(wait_ms.unsigned_abs())))
+    }
+
+    /// Takes the next step for each of the schedules, until too many launches are under way; returns
+    /// `true` if one of them changed.
+    async fn advance_schedules(
+        &mut self,
+        rows: Vec<ScheduleRow>,
+        now_ms: i64,
+    ) -> Result<bool, StoreError> {
+        let mut moved = false;
+        for row in rows {
+            if self.launches.len() >= LAUNCHES {
+                break;
+            }
+            moved |= self.advance_schedule(row, now_ms).await?;
+        }
+        Ok(moved)
     }
 
     /// Takes the next step for one schedule; returns `true` if the schedule changed.
@@ -216,7 +234,7 @@ impl ScheduleActor {
 }
 
 /// The compiled timetable; `None` if it was valid earlier but no longer is.
-fn compile_timetable(row: &ScheduleRow) -> Option<CompiledTimetable> {
+pub(crate) fn compile_timetable(row: &ScheduleRow) -> Option<CompiledTimetable> {
     let timetable: Timetable = serde_json::from_str(&row.edit.timetable).ok()?;
     CompiledTimetable::new(row.id, &timetable).ok()
 }

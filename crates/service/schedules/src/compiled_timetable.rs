@@ -66,11 +66,36 @@ impl CompiledTimetable {
             let Some(until_ms) = self.blocked_until(slot.start_ms) else {
                 return Some(slot);
             };
-            // A slot that starts before the end of the window is still in it.
-            let longest_ms = to_milliseconds(self.spread_seconds);
-            after_ms = slot_ms.max(until_ms.saturating_sub(longest_ms).saturating_sub(1));
+            after_ms = self.last_in_window(slot_ms, until_ms);
         }
         None
+    }
+
+    /// A time after which the first slot is the first one that may start after the window which ends
+    /// at `until_ms` and contains the start of the slot `slot_ms`. A delay is shorter than the distance
+    /// to the next slot, so of the slots in the window only the last one may start after it.
+    fn last_in_window(&self, slot_ms: i64, until_ms: i64) -> i64 {
+        if self.spread_seconds == 0 {
+            return slot_ms.max(until_ms.saturating_sub(1));
+        }
+        let next_in_window = |after_ms: i64| {
+            let next = self.rule.next_after(after_ms);
+            next.filter(|next_ms| *next_ms < until_ms)
+        };
+        let longest_ms = to_milliseconds(self.spread_seconds);
+        let after_ms = slot_ms.max(until_ms.saturating_sub(longest_ms).saturating_sub(1));
+        let Some(mut last_ms) = next_in_window(after_ms) else {
+            return after_ms;
+        };
+        let mut end_ms = until_ms;
+        while last_ms.saturating_add(1) < end_ms {
+            let middle_ms = i64::midpoint(last_ms, end_ms);
+            match next_in_window(middle_ms) {
+                Some(next_ms) => last_ms = next_ms,
+                None => end_ms = middle_ms,
+            }
+        }
+        last_ms - 1
     }
 
     /// The last slot after `cursor_ms` that has started by `now_ms`.

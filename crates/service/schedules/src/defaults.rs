@@ -19,6 +19,14 @@ pub const RETRY: Duration = Duration::from_secs(1);
 /// Number of schedules read at a time. A row has some KB; the next ones follow at once.
 pub const DUE_ROWS: i64 = 64;
 
+/// Maximum number of scheduled jobs of a user that are not deleted. A user of a program that makes one for each
+/// node of a site needs some hundred.
+pub const SCHEDULES_OF_OWNER: u64 = 1_000;
+
+/// Maximum size of what a scheduled job passes on to its jobs: input, secrets and userdata as JSON. A list of
+/// 20,000 nodes has some 600 KB.
+pub const SCHEDULE_BYTES: usize = 1 << 20;
+
 /// Maximum number of simultaneous launches. Each may wait for `PuppetDB` to resolve a scope;
 /// further slots wait, durably due.
 pub const LAUNCHES: usize = 16;
@@ -28,7 +36,7 @@ pub const LAUNCHES: usize = 16;
 pub const LAUNCH_PATIENCE: Duration = Duration::from_secs(120);
 
 /// Maximum number of blackout windows skipped in one search. 4,000 windows (ten years of nightly
-/// ones) without one free slot are taken for "never". Some 10 µs each.
+/// ones) without one free slot are taken for "never". Some 10 µs each, and with a spread 30 times that.
 pub const BLACKOUT_STEPS: usize = 4_000;
 
 /// Number of days that a calendar is searched: 29 February on a given weekday recurs after 40

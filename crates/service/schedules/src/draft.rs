@@ -12,6 +12,7 @@ use store::{ScheduleEdit, ScheduleProgress, ScheduleRow};
 use zeroize::Zeroizing;
 
 use crate::compiled_timetable::CompiledTimetable;
+use crate::defaults::SCHEDULE_BYTES;
 use crate::handle::ScheduleError;
 use crate::launch::{BROKEN, SlotJob, SubmissionError};
 use crate::timetable::{Timetable, TimetableError};
@@ -69,6 +70,16 @@ impl ScheduledJobKind {
 // === impl ScheduleDraft ===
 
 impl ScheduleDraft {
+    /// Checks the size, which every list of scheduled jobs holds in memory.
+    pub(crate) fn check_size(&self) -> Result<(), ScheduleError> {
+        let bytes = [&self.input, &self.secrets, &self.userdata]
+            .map(|part| serde_json::to_vec(part).map_or(usize::MAX, |json| json.len()));
+        match bytes.into_iter().fold(0, usize::saturating_add) {
+            bytes if bytes > SCHEDULE_BYTES => Err(ScheduleError::TooLarge(bytes)),
+            _ => Ok(()),
+        }
+    }
+
     /// The row to write, with its slots from `now_ms` on. `schedule` is the number that seeds the
     /// spread.
     pub(crate) fn into_edit(

@@ -1,5 +1,6 @@
 //! Errors of commands for schedules: [`ScheduleError`].
 
+use crate::defaults::{SCHEDULE_BYTES, SCHEDULES_OF_OWNER};
 use crate::timetable::TimetableError;
 use pki::seal::UnsealError;
 use store::StoreError;
@@ -13,6 +14,17 @@ pub enum ScheduleError {
     /// The schedule with this number was deleted.
     #[error("the scheduled job {0} is deleted; make a new one")]
     Disabled(i64),
+    /// The owner has as many as are allowed.
+    #[error(
+        "a user has {SCHEDULES_OF_OWNER} scheduled jobs at most; delete some with `tutti schedule delete`"
+    )]
+    TooMany,
+    /// Input, secrets and userdata have this many bytes.
+    #[error(
+        "input and userdata of a scheduled job have {SCHEDULE_BYTES} bytes at most, and these {0}; put large \
+         values into the code of the environment"
+    )]
+    TooLarge(usize),
     /// The timetable is invalid.
     #[error(transparent)]
     Timetable(#[from] TimetableError),

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::actor::ScheduleActor;
+use crate::defaults::SCHEDULES_OF_OWNER;
 use crate::draft::{ScheduleDraft, ScheduledJobKind, initial_advance};
 use crate::launch::{JobLauncher, NoSlotRecorder, SlotRecorder};
 use crate::view::ScheduleView;
@@ -101,6 +102,10 @@ impl Schedules {
         let parts = &self.shared.parts;
         let now_ms = parts.clock.now_ms();
         draft.timetable.check(now_ms)?;
+        draft.check_size()?;
+        if parts.store.schedules_of_owner(owner_id).await? >= SCHEDULES_OF_OWNER {
+            return Err(ScheduleError::TooMany);
+        }
         let timetable = draft.timetable.clone();
         let mut edit = draft.into_edit(0, now_ms, &parts.seal)?;
         // The spread depends on the number; until then a slot starts at its own time at the
@@ -135,6 +140,7 @@ impl Schedules {
         let parts = &self.shared.parts;
         let now_ms = parts.clock.now_ms();
         let id = read.id;
+        draft.check_size()?;
         if new_times {
             draft.timetable.check(now_ms)?;
         }

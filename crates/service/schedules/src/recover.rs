@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use store::{OpenSlot, ScheduleRow, SlotKey, StoreError};
 
-use crate::actor::{ScheduleActor, to_slot_event};
+use crate::actor::{ScheduleActor, compile_timetable, to_slot_event};
 use crate::compiled_timetable::to_milliseconds;
 use crate::defaults::{LAUNCH_PATIENCE, ON_TIME_MS, RETRY};
 use crate::draft::to_slot_job;
 use crate::handle::ScheduleServices;
 use crate::launch::{BROKEN, INTERRUPTED, SlotOutcome, SubmissionError, UNKNOWN, UNRECORDED};
-use crate::timetable::{MissedSlotPolicy, Timetable};
+use crate::timetable::MissedSlotPolicy;
 
 // === impl ScheduleActor ===
 
@@ -49,7 +49,7 @@ impl ScheduleActor {
     ) -> Result<(), StoreError> {
         let error = SubmissionError::new(
             INTERRUPTED,
-            "the server went down before it made the job, and came back too late; nothing was started",
+            "the server went down before it made the job, and came back too late or in a blackout; nothing was started",
         );
         tracing::warn!(?slot, %error, "a slot of a schedule has no job");
         self.parts
@@ -66,15 +66,18 @@ impl ScheduleActor {
 
 /// Applies the rules for a slot that could not start in time.
 fn may_still_run(row: &ScheduleRow, open: &OpenSlot, now_ms: i64) -> bool {
-    let timetable: Option<Timetable> = serde_json::from_str(&row.edit.timetable).ok();
-    let grace_ms = match timetable.map(|timetable| timetable.missed) {
-        Some(MissedSlotPolicy::RunOnce { grace_seconds }) => {
+    let Some(plan) = compile_timetable(row) else {
+        return false;
+    };
+    let grace_ms = match plan.missed {
+        MissedSlotPolicy::RunOnce { grace_seconds } => {
             to_milliseconds(grace_seconds).max(ON_TIME_MS)
         }
-        Some(MissedSlotPolicy::Skip) => ON_TIME_MS,
-        None => return false,
+        MissedSlotPolicy::Skip => ON_TIME_MS,
     };
-    row.enabled && now_ms.saturating_sub(open.claimed_ms) <= grace_ms
+    let late_ms = now_ms.saturating_sub(open.claimed_ms);
+    let has_ended = plan.is_over(now_ms) && late_ms > ON_TIME_MS;
+    row.enabled && late_ms <= grace_ms && plan.blocked_until(now_ms).is_none() && !has_ended
 }
 
 /// Launches a claimed slot and records the outcome, with retries while the store is unavailable.

@@ -83,6 +83,8 @@ kinds! {
     UNKNOWN_TASK_TARGET = 404 "puppetlabs.orchestrator/unknown-task-target";
     /// Roles refer to the task target; details carry `roles`.
     TASK_TARGET_IN_USE = 409 "tutti/task-target-in-use";
+    /// The user has the largest number of scheduled jobs.
+    TOO_MANY_SCHEDULED_JOBS = 409 "tutti/too-many-scheduled-jobs";
     /// The largest number of task targets is reached.
     TOO_MANY_TASK_TARGETS = 409 "tutti/too-many-task-targets";
     /// Nodes have a connection already; details carry `certnames`.

@@ -1,8 +1,9 @@
 //! The actor over a real store: from a timetable to jobs.
 
+use schedules::defaults::{DUE_ROWS, SCHEDULE_BYTES, SCHEDULES_OF_OWNER};
 use schedules::{
-    OverlapPolicy, ScheduleError, ScheduledJobKind, SkipReason, SlotOutcome, SubmissionError,
-    Timetable, TimetableError,
+    OverlapPolicy, ScheduleDraft, ScheduleError, ScheduledJobKind, SkipReason, SlotOutcome,
+    SubmissionError, Timetable, TimetableError,
 };
 use store::{JobChange, JobRunChange, LaunchedJob, ListPage, ScheduleFilter, SlotKey};
 
@@ -16,6 +17,8 @@ testkit::both!(
     a_start_in_the_past_makes_nothing,
     the_database_itself_refuses_a_second_job_for_a_slot,
     a_hundred_schedules_of_one_moment_are_all_launched,
+    slots_that_wait_do_not_keep_those_of_other_schedules_from_starting,
+    scheduled_jobs_are_bounded_in_number_and_size,
 );
 
 const START: &str = "2026-01-01T01:00:00Z";
@@ -240,4 +243,59 @@ async fn a_hundred_schedules_of_one_moment_are_all_launched() {
             .await;
     }
     assert_eq!(world.jobs().await, 100);
+}
+
+async fn slots_that_wait_do_not_keep_those_of_other_schedules_from_starting() {
+    let world = World::at("2026-01-01T00:30:00Z").await;
+    // Their second slot is their last one, so they have none that is due when it waits.
+    let queues = Timetable {
+        overlap: OverlapPolicy::Queue,
+        end_ms: Some(ms(START) + 2 * HOUR_MS - 1),
+        ..hourly(START)
+    };
+    let mut waiting = Vec::new();
+    for _ in 0..=DUE_ROWS {
+        waiting.push(world.create(queues.clone()).await);
+    }
+    world.set(ms(START));
+    for id in &waiting {
+        world.until(*id, |now| now.runs == 1).await;
+    }
+    world.set(ms(START) + HOUR_MS);
+    for id in &waiting {
+        let waits = |now: &schedules::ScheduleView| now.queued_ms.is_some();
+        let now = world.until(*id, waits).await;
+        assert_eq!(now.next_ms, None);
+    }
+    let other = world
+        .create(Timetable::once(ms(START) + HOUR_MS + 60_000))
+        .await;
+    world.set(ms(START) + HOUR_MS + 60_000);
+    world.until(other, |now| now.runs == 1).await;
+}
+
+async fn scheduled_jobs_are_bounded_in_number_and_size() {
+    let world = World::at("2026-01-01T00:30:00Z").await;
+    let create = async |owner_id: &str, draft: ScheduleDraft| {
+        let schedules = &world.schedules;
+        let kind = ScheduledJobKind::Task;
+        schedules.create(kind, "ada", owner_id, draft).await
+    };
+    let text = |bytes: usize| serde_json::Value::from("x".repeat(bytes));
+    let mut large = draft(hourly(START));
+    large.secrets.insert("p".to_owned(), text(SCHEDULE_BYTES));
+    let refused = create("u-1", large.clone()).await;
+    assert!(matches!(refused, Err(ScheduleError::TooLarge(_))));
+    let first = world.create(hourly(START)).await;
+    let read = world.schedules.get(first).await.unwrap();
+    let refused = world.schedules.replace(&read, large, false).await;
+    assert!(matches!(refused, Err(ScheduleError::TooLarge(_))));
+    for _ in 1..SCHEDULES_OF_OWNER {
+        world.create(hourly(START)).await;
+    }
+    let refused = create("u-1", draft(hourly(START))).await;
+    assert!(matches!(refused, Err(ScheduleError::TooMany)));
+    create("u-2", draft(hourly(START))).await.unwrap();
+    world.schedules.disable(first).await.unwrap();
+    world.create(hourly(START)).await;
 }

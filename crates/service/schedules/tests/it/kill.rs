@@ -7,8 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pki::seal::SealKey;
 use schedules::{
-    JobLauncher, MissedSlotPolicy, OverlapPolicy, ScheduledJobKind, Schedules, SchedulesConfig,
-    SlotJob, SubmissionError, Timetable, TimetableRule,
+    BlackoutPeriod, JobLauncher, MissedSlotPolicy, OverlapPolicy, ScheduledJobKind, Schedules,
+    SchedulesConfig, SlotJob, SubmissionError, Timetable, TimetableRule,
 };
 use store::{JobListFilter, LaunchedJob, ListPage, ScheduleFilter, SlotKey, Store, StoreConfig};
 use testkit::engine::Database;
@@ -19,6 +19,7 @@ testkit::both!(
     claimed_and_cut_off_it_is_launched_when_the_server_is_soon_back,
     claimed_and_cut_off_for_long_it_is_told_as_interrupted,
     claimed_and_cut_off_for_long_it_runs_within_its_grace,
+    claimed_and_cut_off_it_does_not_start_in_a_blackout,
     launched_and_cut_off_before_the_answer_it_does_not_run_again,
     cut_off_after_the_plan_job_it_has_that_plan_job_alone,
     kills_at_random_moments_make_no_slot_run_twice_and_lose_none_silently,
@@ -30,13 +31,10 @@ const CHILD: &str = "TUTTI_SCHEDULES_KILL_TEST";
 const DATABASE: &str = "TUTTI_SCHEDULES_KILL_DATABASE";
 const KILLS: usize = 12;
 
-async fn cut_in(mood: Mood, back_after_s: i64, missed: MissedSlotPolicy) -> (World, i64) {
+/// Ends the server in the slot of `START`, and starts it again later.
+async fn cut_in(mood: Mood, back_after_s: i64, timetable: Timetable) -> (World, i64) {
     let mut world = World::at("2026-01-01T00:30:00Z").await;
     world.mood(mood);
-    let timetable = Timetable {
-        missed,
-        ..hourly(START)
-    };
     let id = world.create(timetable).await;
     world.set(ms(START));
     world.launched.recv().await.unwrap();
@@ -61,7 +59,7 @@ fn ended(now: &schedules::ScheduleView) -> bool {
 }
 
 async fn claimed_and_cut_off_it_is_launched_when_the_server_is_soon_back() {
-    let (mut world, id) = cut_in(Mood::Hangs, 5, MissedSlotPolicy::Skip).await;
+    let (mut world, id) = cut_in(Mood::Hangs, 5, hourly(START)).await;
     let (_, slot) = world.launched.recv().await.unwrap();
     assert_eq!(slot.slot_ms, ms(START), "the same slot");
     let now = world.until(id, ended).await;
@@ -70,7 +68,7 @@ async fn claimed_and_cut_off_it_is_launched_when_the_server_is_soon_back() {
 }
 
 async fn claimed_and_cut_off_for_long_it_is_told_as_interrupted() {
-    let (world, id) = cut_in(Mood::Hangs, 600, MissedSlotPolicy::Skip).await;
+    let (world, id) = cut_in(Mood::Hangs, 600, hourly(START)).await;
     let now = world.until(id, ended).await;
     let error = now.last.unwrap().outcome.unwrap_err();
     assert_eq!(error.kind, "tutti/submission-interrupted");
@@ -79,15 +77,34 @@ async fn claimed_and_cut_off_for_long_it_is_told_as_interrupted() {
 }
 
 async fn claimed_and_cut_off_for_long_it_runs_within_its_grace() {
-    let grace = MissedSlotPolicy::RunOnce { grace_seconds: 900 };
-    let (world, id) = cut_in(Mood::Hangs, 600, grace).await;
+    let timetable = Timetable {
+        missed: MissedSlotPolicy::RunOnce { grace_seconds: 900 },
+        ..hourly(START)
+    };
+    let (world, id) = cut_in(Mood::Hangs, 600, timetable).await;
     let now = world.until(id, ended).await;
     assert!(now.last.unwrap().outcome.is_ok());
     assert_eq!(world.jobs().await, 1);
 }
 
+async fn claimed_and_cut_off_it_does_not_start_in_a_blackout() {
+    let timetable = Timetable {
+        blackouts: vec![BlackoutPeriod::Once {
+            from_ms: ms(START) + 1_000,
+            until_ms: ms(START) + 60_000,
+        }],
+        ..hourly(START)
+    };
+    let (world, id) = cut_in(Mood::Hangs, 5, timetable).await;
+    let now = world.until(id, ended).await;
+    let error = now.last.unwrap().outcome.unwrap_err();
+    assert_eq!(error.kind, "tutti/submission-interrupted");
+    assert!(error.msg.contains("blackout"), "{error}");
+    assert_eq!(world.jobs().await, 0);
+}
+
 async fn launched_and_cut_off_before_the_answer_it_does_not_run_again() {
-    let (mut world, id) = cut_in(Mood::HangsAfterwards, 5, MissedSlotPolicy::Skip).await;
+    let (mut world, id) = cut_in(Mood::HangsAfterwards, 5, hourly(START)).await;
     let now = world.until(id, ended).await;
     assert!(now.last.unwrap().outcome.is_ok(), "the job says so itself");
     while !world.store.open_slots().await.unwrap().is_empty() {
@@ -99,7 +116,7 @@ async fn launched_and_cut_off_before_the_answer_it_does_not_run_again() {
 
 /// As of a plan, or of Puppet runs in waves or passes.
 async fn cut_off_after_the_plan_job_it_has_that_plan_job_alone() {
-    let (mut world, id) = cut_in(Mood::HangsAfterPlanJob, 5, MissedSlotPolicy::Skip).await;
+    let (mut world, id) = cut_in(Mood::HangsAfterPlanJob, 5, hourly(START)).await;
     let now = world.until(id, ended).await;
     assert_eq!(now.last.unwrap().outcome, Ok(LaunchedJob::Plan(1)));
     while !world.store.open_slots().await.unwrap().is_empty() {

@@ -132,6 +132,44 @@ proptest! {
         }
     }
 
+    /// The slot after a blackout is the first one whose start is outside of it, also if starts are delayed by
+    /// more than the distance of slots.
+    #[test]
+    fn a_blackout_takes_away_the_slots_that_start_in_it_and_no_others(
+        seconds in 1_u64..4_000,
+        spread_seconds in 0_u64..30_000,
+        schedule in 1_i64..1_000,
+        from_s in 0_i64..10_000,
+        length_s in 1_i64..30_000,
+    ) {
+        let start_ms = ms("2026-01-01T00:00:00Z");
+        let free = Timetable {
+            rule: TimetableRule::Every { seconds },
+            spread_seconds,
+            ..Timetable::once(start_ms)
+        };
+        let (from_ms, until_ms) = (start_ms + from_s * 1_000, start_ms + (from_s + length_s) * 1_000);
+        let blocked = Timetable {
+            blackouts: vec![BlackoutPeriod::Once { from_ms, until_ms }],
+            ..free.clone()
+        };
+        let free = CompiledTimetable::new(schedule, &free).unwrap();
+        let blocked = CompiledTimetable::new(schedule, &blocked).unwrap();
+        // from the last slot that may start before the blackout, at most some slots before it
+        let before_ms = from_ms - i64::try_from(3 * seconds).unwrap() * 1_000;
+        let mut expected = free.next_after(before_ms).unwrap();
+        while (from_ms..until_ms).contains(&expected.start_ms) {
+            expected = free.next_after(expected.slot_ms).unwrap();
+        }
+        prop_assert_eq!(blocked.next_after(before_ms), Some(expected));
+        let after_ms = from_ms.max(expected.slot_ms);
+        let mut after = free.next_after(after_ms).unwrap();
+        while (from_ms..until_ms).contains(&after.start_ms) {
+            after = free.next_after(after.slot_ms).unwrap();
+        }
+        prop_assert_eq!(blocked.next_after(after_ms), Some(after));
+    }
+
     /// With any jumps of the clock, no slot runs twice, and the cursor never goes back.
     #[test]
     fn whatever_the_clock_does_no_slot_runs_twice(

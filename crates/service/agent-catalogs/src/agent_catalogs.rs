@@ -318,18 +318,18 @@ impl AgentCatalogs {
         assigned.map_or(Some(requested), reason)
     }
 
-    /// Forwards a new catalog to PuppetDB, if there is one.
+    /// Forwards a catalog to PuppetDB, if there is one. False if its queue cannot take it.
     pub(crate) async fn forward(
         &self,
         request: &AgentCatalogRequest,
         (body, produced): (&CompressedCatalog, &[ProducedCapability]),
-    ) {
+    ) -> bool {
         if !self.inner.run_reports.forwards() {
-            return;
+            return true;
         }
         let certname = &request.agent.certname;
         let Ok(document) = serde_json::from_slice(&body.text()) else {
-            return;
+            return true;
         };
         let catalog = ForwardedCatalog {
             certname: certname.clone(),
@@ -338,10 +338,12 @@ impl AgentCatalogs {
             transaction_uuid: request.transaction_uuid.clone(),
             job_id: request.job_id.clone(),
         };
-        if let Err(error) = self.inner.run_reports.record_catalog(catalog).await {
-            let error = chain(&error);
+        let recorded = self.inner.run_reports.record_catalog(catalog).await;
+        if let Err(error) = &recorded {
+            let error = chain(error);
             tracing::warn!(%certname, error, "the catalog of a node is not forwarded to PuppetDB");
         }
+        recorded.is_ok()
     }
 
     /// Forgets the catalogs of a node, in memory at once and in the database soon after.

@@ -158,14 +158,18 @@ impl AgentCatalogs {
         self.inner.kept.set_current(certname);
         let used = kept.used_ms.load(Ordering::Relaxed);
         let day = i64::try_from(RECORD_USE.as_millis()).unwrap_or(i64::MAX);
-        if kept.given.swap(true, Ordering::Relaxed) && now.abs_diff(used) < day.unsigned_abs() {
-            return Ok(());
+        let is_known = kept.given.swap(true, Ordering::Relaxed);
+        if !is_known || now.abs_diff(used) >= day.unsigned_abs() {
+            kept.awaits_forwarding.store(true, Ordering::Relaxed);
+            kept.used_ms.store(now, Ordering::Relaxed);
+            if let Some(stored) = &self.inner.stored {
+                stored.write_given(certname, kept.sequence, now);
+            }
         }
-        kept.used_ms.store(now, Ordering::Relaxed);
-        if let Some(stored) = &self.inner.stored {
-            stored.write_given(certname, kept.sequence, now);
+        if kept.awaits_forwarding.load(Ordering::Relaxed) {
+            let is_queued = self.forward(request, (&newest.body, &[])).await;
+            kept.awaits_forwarding.store(!is_queued, Ordering::Relaxed);
         }
-        self.forward(request, (&newest.body, &[])).await;
         Ok(())
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct KeptAgentCatalog {
     pub(crate) newest: Option<Arc<NewestCatalog>>,
     /// True if the agent got it.
     pub(crate) given: AtomicBool,
+    /// True until PuppetDB's queue has it. After a restart it counts as queued, until the day is over.
+    pub(crate) awaits_forwarding: AtomicBool,
     /// Time at which it was given last, to the day, in milliseconds since 1970.
     pub(crate) used_ms: AtomicI64,
 }
@@ -354,6 +356,7 @@ impl KeptAgentCatalog {
             contents: Arc::clone(&self.contents),
             newest: None,
             given: AtomicBool::new(true),
+            awaits_forwarding: AtomicBool::new(false),
             used_ms: AtomicI64::new(self.used_ms.load(Ordering::Relaxed)),
         }
     }

@@ -48,6 +48,7 @@ fn catalog(code_id: &str, bytes: usize, digit: char) -> KeptAgentCatalog {
         })),
         contents: Arc::new(StaticContents::from([(sha256, content)])),
         given: AtomicBool::new(true),
+        awaits_forwarding: AtomicBool::new(false),
         used_ms: AtomicI64::new(5),
     }
 }

@@ -4,7 +4,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use catalogs::{
     CatalogError, CatalogNode, CompileCaller, CompileOrigin, CompilePriority, KeptCatalog,
@@ -78,9 +78,13 @@ impl AgentCatalogs {
         let left_out = compiled.left_out.clone();
         let produced = compiled.produced.clone();
         let took = compiled.took;
-        let body = self.keep(request, node, &opened, (compiled, causes, ahead))?;
+        let (body, kept) = self.keep(request, node, &opened, (compiled, causes, ahead))?;
         if ahead.is_none() {
-            self.forward(request, (&body, &produced)).await;
+            // If the request ends here, or the queue fails, the next use of the catalog forwards it.
+            let is_queued = self.forward(request, (&body, &produced)).await;
+            if let Some(kept) = kept {
+                kept.awaits_forwarding.store(!is_queued, Ordering::Relaxed);
+            }
         }
         Ok(AgentCatalog {
             environment: opened.environment.clone(),
@@ -104,7 +108,7 @@ impl AgentCatalogs {
             Vec<CompileCause>,
             Option<i64>,
         ),
-    ) -> Result<CompressedCatalog, AgentCatalogError> {
+    ) -> Result<(CompressedCatalog, Option<Arc<KeptAgentCatalog>>), AgentCatalogError> {
         let (certname, inner) = (node.certname(), &self.inner);
         let (document, contents) = compiled.catalog?;
         let body = document.body;
@@ -135,6 +139,7 @@ impl AgentCatalogs {
                     exported: document.exported,
                 })),
                 given: AtomicBool::new(ahead.is_none()),
+                awaits_forwarding: AtomicBool::new(true),
                 used_ms: AtomicI64::new(now_ms()),
             }
         });
@@ -146,7 +151,7 @@ impl AgentCatalogs {
                     .kept
                     .keep_ahead(certname, catalog, (newest, unwritten));
                 if kept.is_none() {
-                    return Ok(body);
+                    return Ok((body, None));
                 }
                 kept
             }
@@ -156,9 +161,9 @@ impl AgentCatalogs {
             if catalog.is_none() {
                 inner.kept.add_unwritten(certname);
             }
-            stored.write_compiled(certname, catalog, (sequence, &compilation));
+            stored.write_compiled(certname, catalog.clone(), (sequence, &compilation));
         }
-        Ok(body)
+        Ok((body, catalog))
     }
 
     /// The version whose files a catalog describes; `None` if the catalog is not static.

@@ -123,6 +123,7 @@ impl CatalogSealer {
             contents: Arc::new(contents.into_iter().collect::<StaticContents>()),
             newest,
             given: AtomicBool::new(row.given),
+            awaits_forwarding: AtomicBool::new(false),
             used_ms: AtomicI64::new(row.used_ms),
         })
     }
@@ -204,6 +205,7 @@ mod tests {
                 exported: None,
             })),
             given: AtomicBool::new(true),
+            awaits_forwarding: AtomicBool::new(false),
             used_ms: AtomicI64::new(5),
         }
     }

@@ -3,6 +3,7 @@
 
 mod ahead;
 mod facts_policy;
+mod forwarding;
 mod history;
 mod imported_data;
 mod kill;

@@ -59,8 +59,17 @@ pub(crate) struct NodeState {
 
 impl Site {
     pub(crate) async fn start() -> Self {
+        Self::start_with(false).await
+    }
+
+    /// A site whose catalogs are queued for a PuppetDB.
+    pub(crate) async fn start_forwarding() -> Self {
+        Self::start_with(true).await
+    }
+
+    async fn start_with(forward: bool) -> Self {
         let temporary = tempfile::tempdir().unwrap();
-        let site = Self::open(temporary.path().to_owned()).await;
+        let site = Self::open_with(temporary.path().to_owned(), forward).await;
         Self {
             _temporary: Some(temporary),
             ..site
@@ -69,6 +78,10 @@ impl Site {
 
     /// Opens the site in a directory, which may have been one before.
     pub(crate) async fn open(directory: PathBuf) -> Self {
+        Self::open_with(directory, false).await
+    }
+
+    async fn open_with(directory: PathBuf, forward: bool) -> Self {
         let path = &*directory;
         for below in ["environments", "modules"] {
             std::fs::create_dir_all(path.join(below)).unwrap();
@@ -78,7 +91,10 @@ impl Site {
             .unwrap();
         let inventory = Inventory::embedded(store.clone()).await.unwrap();
         let classifier = Classifier::open(store.clone()).await.unwrap();
-        let settings = RunReportsConfig::new("server.test".parse().unwrap());
+        let settings = RunReportsConfig {
+            forward,
+            ..RunReportsConfig::new("server.test".parse().unwrap())
+        };
         let run_reports = RunReports::start(settings, store.clone(), inventory.clone())
             .await
             .unwrap();

@@ -47,10 +47,11 @@ impl OutsideFiles {
         hiera_config: &Path,
     ) -> Arc<Self> {
         let unnoted = [root].into_iter().chain(fixed.iter().map(PathBuf::as_path));
-        let unnoted: Vec<PathBuf> = unnoted.map(real_path).collect();
+        let real = |path: &Path| real_path(path).unwrap_or_else(|| path.to_owned());
+        let unnoted: Vec<PathBuf> = unnoted.map(real).collect();
         let mut noted = NotedFiles::default();
         for directory in directories {
-            if !is_below(&unnoted, &real_path(directory)) {
+            if !is_really_below(&unnoted, directory) {
                 noted.add_all(directory, 0);
             }
         }
@@ -108,7 +109,7 @@ impl NotedFiles {
         if self.inside.contains(path) {
             return true;
         }
-        let is_inside = is_below(unnoted, &real_path(path));
+        let is_inside = is_really_below(unnoted, path);
         if is_inside && self.inside.len() <= OUTSIDE_FILES_MAX {
             self.inside.insert(path.to_owned());
         }
@@ -139,13 +140,22 @@ impl NotedFiles {
     }
 }
 
-/// The path with its links resolved, as far as it exists.
-fn real_path(path: &Path) -> PathBuf {
-    let resolved = path.ancestors().find_map(|ancestor| {
-        let rest = path.strip_prefix(ancestor).ok()?;
-        Some(ancestor.canonicalize().ok()?.join(rest))
-    });
-    resolved.unwrap_or_else(|| path.to_owned())
+/// The path with its links resolved, as far as it exists; `None` if one of them leads to a file that does not
+/// exist yet, or cannot be followed.
+fn real_path(path: &Path) -> Option<PathBuf> {
+    for ancestor in path.ancestors() {
+        if let Ok(real) = ancestor.canonicalize() {
+            return Some(real.join(path.strip_prefix(ancestor).ok()?));
+        }
+        if ancestor.symlink_metadata().is_ok() {
+            return None;
+        }
+    }
+    None
+}
+
+fn is_really_below(directories: &[PathBuf], path: &Path) -> bool {
+    real_path(path).is_some_and(|real| is_below(directories, &real))
 }
 
 fn is_below(directories: &[PathBuf], path: &Path) -> bool {
@@ -204,6 +214,7 @@ mod tests {
         fs::write(path("secret"), "a").unwrap();
         fs::create_dir(path("linked")).unwrap();
         std::os::unix::fs::symlink(path("linked"), path("version/link")).unwrap();
+        std::os::unix::fs::symlink(path("target"), path("version/dangling")).unwrap();
         let modules = [path("version/modules"), path("base"), path("fixed")];
         let modules = (&modules[..], &[path("fixed")][..]);
         let states = || {
@@ -215,6 +226,7 @@ mod tests {
             files.note(&path("absent"));
             files.note(&path("version/modules/../../by-dots"));
             files.note(&path("version/link/by-link"));
+            files.note(&path("version/dangling"));
             files.states().unwrap()
         };
         for (changed, content) in [
@@ -223,6 +235,7 @@ mod tests {
             ("absent", "now here"),
             ("by-dots", "now here"),
             ("linked/by-link", "now here"),
+            ("target", "now here"),
             ("base/ntp/manifests/init.pp", "class ntp { }"),
             ("base/ntp/manifests/new.pp", "class ntp::new {}"),
         ] {

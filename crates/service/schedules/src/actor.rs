@@ -79,7 +79,7 @@ impl ScheduleActor {
         let mut moved = self.advance_schedules(rows, now_ms).await?;
         let (mut longest, mut last) = (LOOK, 0);
         // Read on their own: however many slots wait, those of other schedules are due before them.
-        loop {
+        while self.launches.len() < LAUNCHES {
             let rows = self.parts.store.queued_schedules(last, DUE_ROWS).await?;
             let Some(row) = rows.last() else { break };
             (longest, last) = (QUEUE_LOOK, row.id);

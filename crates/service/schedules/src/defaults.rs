@@ -19,8 +19,8 @@ pub const RETRY: Duration = Duration::from_secs(1);
 /// Number of schedules read at a time. A row has some KB; the next ones follow at once.
 pub const DUE_ROWS: i64 = 64;
 
-/// Maximum number of scheduled jobs of a user that are not deleted. A user of a program that makes one for each
-/// node of a site needs some hundred.
+/// Maximum number of scheduled jobs of a user that are not deleted. A program that creates one for each node
+/// group of a large site creates some hundred.
 pub const SCHEDULES_OF_OWNER: u64 = 1_000;
 
 /// Maximum size of what a scheduled job passes on to its jobs: input, secrets and userdata as JSON. A list of

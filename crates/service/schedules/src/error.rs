@@ -21,8 +21,8 @@ pub enum ScheduleError {
     TooMany,
     /// Input, secrets and userdata have this many bytes.
     #[error(
-        "input and userdata of a scheduled job have {SCHEDULE_BYTES} bytes at most, and these {0}; put large \
-         values into the code of the environment"
+        "input and userdata of the scheduled job have {0} bytes, and may have {SCHEDULE_BYTES}; put large values \
+         into the code of the environment"
     )]
     TooLarge(usize),
     /// The timetable is invalid.

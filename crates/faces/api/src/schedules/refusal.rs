@@ -16,7 +16,9 @@ impl From<ScheduleError> for ApiFailure {
             ScheduleError::Disabled(id) => ApiError::new(kinds::DISABLED_SCHEDULED_JOB, text)
                 .with("scheduled_job", json!(id.to_string())),
             ScheduleError::TooMany => ApiError::new(kinds::TOO_MANY_SCHEDULED_JOBS, text),
-            ScheduleError::TooLarge(_) => ApiError::invalid("input", text),
+            ScheduleError::TooLarge(_) => {
+                ApiError::new(kinds::VALIDATION, text).with("path", json!("input"))
+            }
             ScheduleError::Timetable(error) => timetable_error(&error),
             ScheduleError::Edited(_) => ApiError::new(kinds::UNAVAILABLE, text),
             _ => return Self::internal("read or write the scheduled job", &error),

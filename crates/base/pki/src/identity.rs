@@ -31,7 +31,7 @@ pub enum IdentityError {
     NotText,
 }
 
-/// What a leaf certificate says about its holder.
+/// The certname of a leaf certificate, and its extensions for `$trusted['extensions']`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateIdentity {
     /// The common name of the subject, which is the only one.

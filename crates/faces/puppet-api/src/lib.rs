@@ -56,12 +56,12 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use catalogs::Catalogs;
+use partial_debug::partial_debug;
 
 use defaults::{FILE_READS_AT_ONCE, FILE_READS_OF_NODE};
 use front::FrontRoutes;
 use node_code::NodeCode;
 use node_shares::NodeShares;
-use partial_debug::partial_debug;
 use submitted_body::SubmissionReader;
 
 pub use agent::AgentServer;

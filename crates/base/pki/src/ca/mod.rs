@@ -31,6 +31,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
+use partial_debug::partial_debug;
+
 pub use alt_name::AltName;
 pub use error::{CaError, OpenCaError};
 pub use listing::{CertificateDetails, CertificateEntry, CertificateState, DerFingerprints};
@@ -48,7 +50,6 @@ use crate::privileged::PrivilegedNames;
 use issuer::CaIssuer;
 use layout::{CaLayout, CertFile, PUBLIC_MODE};
 use leaf::UnsignedCertificate;
-use partial_debug::partial_debug;
 use waiting::WaitingRequests;
 
 /// A certificate authority on disk. Cloning is cheap; clones share the same state.
